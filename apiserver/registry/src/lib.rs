@@ -24,7 +24,7 @@ mod groups;
 mod metadata;
 mod networking;
 mod node;
-mod pod_gates;
+pub mod pod_gates;
 pub mod pod_secrets;
 mod policy;
 mod quality_of_service;

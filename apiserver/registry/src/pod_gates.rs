@@ -1,13 +1,40 @@
 //! What of pods is behind feature gates that are off by default: it is taken away.
 
 use kubewright_apimachinery::view::{Edit, View};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-/// Takes the fields away that the API server of the emulated version does not know by default. `path` leads to the spec of
-/// the pods.
+/// Init containers were once written here.
+const RETIRED_ANNOTATIONS: [&str; 4] = [
+    "pod.alpha.kubernetes.io/init-container-statuses",
+    "pod.alpha.kubernetes.io/init-containers",
+    "pod.beta.kubernetes.io/init-container-statuses",
+    "pod.beta.kubernetes.io/init-containers",
+];
+
+/// Takes the fields away that the API server of the emulated version does not know by default, and the annotations that no
+/// version knows any more. `path` leads to the spec of the pods.
 pub(crate) fn close(object: &mut Value, path: &[&str]) {
     if let Some(spec) = part(object, path) {
         pod(spec);
+    }
+    let holder = path
+        .split_last()
+        .and_then(|(_, holder)| part(object, holder));
+    if let Some(metadata) = holder.and_then(|holder| holder.existing("metadata")) {
+        without_retired_annotations(metadata);
+    }
+}
+
+/// Takes the annotations of pods away that no version knows any more.
+pub fn without_retired_annotations(metadata: &mut Value) {
+    let Some(annotations) = metadata.existing("annotations") else {
+        return;
+    };
+    for key in RETIRED_ANNOTATIONS {
+        annotations.drop_field(key);
+    }
+    if annotations.as_object().is_some_and(Map::is_empty) {
+        metadata.drop_field("annotations");
     }
 }
 
@@ -54,10 +81,9 @@ fn pod(spec: &mut Value) {
         }
     }
     for volume in spec.each("volumes") {
-        for kind in ["secret", "configMap", "downwardAPI", "projected"] {
-            if let Some(source) = volume.existing(kind) {
-                without_users(source);
-            }
+        if let Some(source) = first_of(volume, &["secret", "configMap", "downwardAPI", "projected"])
+        {
+            without_users(source);
         }
         if let Some(directory) = volume.existing("emptyDir") {
             directory.drop_field("mode");
@@ -81,7 +107,23 @@ fn without_users(source: &mut Value) {
     for item in source.each("items") {
         item.drop_field("user");
     }
-    for part in source.each("sources").filter_map(Value::as_object_mut) {
-        part.values_mut().for_each(without_users);
+    for part in source.each("sources") {
+        let parts = [
+            "secret",
+            "downwardAPI",
+            "configMap",
+            "serviceAccountToken",
+            "clusterTrustBundle",
+            "podCertificate",
+        ];
+        if let Some(source) = first_of(part, &parts) {
+            without_users(source);
+        }
     }
+}
+
+/// The source of a volume: upstream looks no further than the first one of those that exclude each other.
+fn first_of<'a>(holder: &'a mut Value, sources: &[&str]) -> Option<&'a mut Value> {
+    let first = sources.iter().find(|source| holder.has(source))?;
+    holder.existing(first)
 }

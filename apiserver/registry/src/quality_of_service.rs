@@ -6,11 +6,24 @@ use serde_json::Value;
 
 const BEST_EFFORT: &str = "BestEffort";
 
+/// Which resources of a pod as a whole count, and those of its containers do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// Those that say something.
+    Set,
+    /// Empty ones, too.
+    Present,
+}
+
 /// `Guaranteed`, `Burstable` or `BestEffort`, from the CPU and memory of all containers, or of the pod as a whole.
-pub(crate) fn quality_of_service(pod: &Value) -> &'static str {
+pub(crate) fn quality_of_service(pod: &Value, counted: Counted) -> &'static str {
     let spec = pod.at("spec");
     let whole = spec.at("resources");
-    if whole.has("requests") || whole.has("limits") {
+    let counts = match counted {
+        Counted::Set => whole.has("requests") || whole.has("limits"),
+        Counted::Present => !whole.is_null(),
+    };
+    if counts {
         return of_resources(whole);
     }
     let containers = spec.list("initContainers").iter();

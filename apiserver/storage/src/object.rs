@@ -273,8 +273,8 @@ impl Object {
         }
     }
 
-    #[cfg(feature = "conformance")]
-    pub(crate) fn read_back(&self) -> ReadBack {
+    /// What clients see of what the real server would store.
+    pub fn read_back(&self) -> ReadBack {
         self.read_back
     }
 

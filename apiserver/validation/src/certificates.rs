@@ -6,10 +6,13 @@ use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
+use x509_parser::certificate::X509Certificate;
 use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::extensions::GeneralName;
 use x509_parser::parse_x509_certificate;
 use x509_parser::prelude::FromDer;
 use x509_parser::public_key::PublicKey;
+use x509_parser::x509::SubjectPublicKeyInfo;
 
 use crate::check::{Errors, problems};
 use crate::conditions::conditions;
@@ -230,7 +233,7 @@ pub fn pod_certificate_answer(new: &Value, old: &Value, errors: &mut Errors) {
         }
         "non-condition status fields must be empty when denying or failing the PodCertificateRequest"
     } else if is(status, &["Issued"]) {
-        return issued(status, &path, errors);
+        return issued(old.at("spec"), status, &path, errors);
     } else {
         if same(status, before) {
             return;
@@ -240,7 +243,8 @@ pub fn pod_certificate_answer(new: &Value, old: &Value, errors: &mut Errors) {
     errors.push(FieldError::invalid_omitted(&path, detail));
 }
 
-fn issued(status: &Value, path: &Path<'_>, errors: &mut Errors) {
+/// What comes with a certificate: it is of the key that was asked for, and its times are as the status says.
+fn issued(spec: &Value, status: &Value, path: &Path<'_>, errors: &mut Errors) {
     let (chain, at) = (
         status.text("certificateChain"),
         path.child("certificateChain"),
@@ -250,15 +254,22 @@ fn issued(status: &Value, path: &Path<'_>, errors: &mut Errors) {
         return;
     }
     let blocks = blocks(chain);
-    let mut wrong = |detail: &str| errors.push(FieldError::invalid(&at, chain, detail));
+    let wrong = |detail: &str| FieldError::invalid(&at, chain, detail);
     let Some(leaf) = blocks.first() else {
-        return wrong("issued certificate chain must contain at least one certificate");
+        let detail = "issued certificate chain must contain at least one certificate";
+        return errors.push(wrong(detail));
     };
     if leaf.label != "CERTIFICATE" {
-        return wrong("issued certificate chain must consist entirely of CERTIFICATE PEM blocks");
+        let detail = "issued certificate chain must consist entirely of CERTIFICATE PEM blocks";
+        return errors.push(wrong(detail));
     }
-    if parse_x509_certificate(&leaf.content).is_err() {
-        return wrong("leaf certificate does not parse as valid X.509");
+    let Ok(([], leaf)) = parse_x509_certificate(&leaf.content) else {
+        return errors.push(wrong("leaf certificate does not parse as valid X.509"));
+    };
+    names_of(&leaf, &at, errors);
+    if !is_of_key(&leaf, spec) {
+        let detail = "leaf certificate was not issued to the requested public key";
+        return errors.push(wrong(detail));
     }
     let range = "must be present and in the range [notbefore+10min, notafter-10min]";
     let consistent = "must be present and consistent with the issued certificate";
@@ -269,6 +280,249 @@ fn issued(status: &Value, path: &Path<'_>, errors: &mut Errors) {
     ] {
         if !status.has(field) {
             errors.push(FieldError::required(&path.child(field), detail));
+        }
+    }
+    if !errors.is_empty() {
+        return;
+    }
+    if let Err(error) = times(&leaf, spec, status, path) {
+        return errors.push(error);
+    }
+    for block in &blocks[1..] {
+        if block.label != "CERTIFICATE" {
+            // Upstream's own spelling.
+            let detail = "issued certificate chain must consist entirely of CERTFICATE PEM blocks";
+            return errors.push(wrong(detail));
+        }
+        if parse_x509_certificate(&block.content).is_err() {
+            let detail = "intermediate certificate does not parse as valid X.509";
+            return errors.push(wrong(detail));
+        }
+    }
+}
+
+fn names_of(leaf: &X509Certificate<'_>, path: &Path<'_>, errors: &mut Errors) {
+    let Ok(Some(names)) = leaf.subject_alternative_name() else {
+        return;
+    };
+    let names = &names.value.general_names;
+    for name in names {
+        let GeneralName::DNSName(name) = name else {
+            continue;
+        };
+        for (is_wrong, detail) in [
+            (
+                name.is_empty(),
+                "leaf certificate should not contain empty DNSName",
+            ),
+            (
+                name.contains(".."),
+                "leaf certificate's DNSName should not contain '..'",
+            ),
+            (
+                name.starts_with('.') || name.ends_with('.'),
+                "leaf certificate's DNSName should not start or end with '.'",
+            ),
+        ] {
+            if is_wrong {
+                errors.push(FieldError::invalid(path, *name, detail));
+            }
+        }
+    }
+    for name in names {
+        if let GeneralName::RFC822Name(name) = name
+            && !is_address(name)
+        {
+            let detail = "leaf certificate should not contain invalid EmailAddress";
+            errors.push(FieldError::invalid(path, *name, detail));
+        }
+    }
+}
+
+/// Whether a text is the address of a mailbox: words between dots before the `@`, and labels between dots after it.
+fn is_address(text: &str) -> bool {
+    let is_word = |word: &str| {
+        let is_known = |byte: u8| {
+            byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(&byte) || byte >= 0x80
+        };
+        !word.is_empty() && word.bytes().all(is_known)
+    };
+    text.rsplit_once('@')
+        .is_some_and(|(user, host)| user.split('.').all(is_word) && host.split('.').all(is_word))
+}
+
+/// Whether the certificate is of the key that the request was made with.
+fn is_of_key(leaf: &X509Certificate<'_>, spec: &Value) -> bool {
+    let bytes = |field: &str| STANDARD.decode(spec.text(field)).unwrap_or_default();
+    let (stub, key) = (bytes("stubPKCS10Request"), bytes("pkixPublicKey"));
+    let own = leaf.public_key();
+    let is_own = |key: &SubjectPublicKeyInfo<'_>| {
+        key.algorithm.algorithm == own.algorithm.algorithm
+            && key.subject_public_key.data == own.subject_public_key.data
+    };
+    if let Ok((_, request)) = X509CertificationRequest::from_der(&stub) {
+        return is_own(&request.certification_request_info.subject_pki);
+    }
+    SubjectPublicKeyInfo::from_der(&key).is_ok_and(|(_, key)| is_own(&key))
+}
+
+/// The times in the status are those of the certificate, which begins now, and leave time to renew it.
+fn times(
+    leaf: &X509Certificate<'_>,
+    spec: &Value,
+    status: &Value,
+    path: &Path<'_>,
+) -> Result<(), FieldError> {
+    const SKEW: i64 = 5 * 60;
+    const MARGIN: i64 = 10 * 60;
+    let said = |field: &str| -> i64 {
+        let time: Option<jiff::Timestamp> = status.text(field).parse().ok();
+        time.map_or(0, jiff::Timestamp::as_second)
+    };
+    let refuse = |field: &str, detail: &str| {
+        let at = path.child(field);
+        Err(FieldError::invalid(&at, status.at(field).clone(), detail))
+    };
+    let validity = leaf.validity();
+    let (begins, ends) = (
+        validity.not_before.timestamp(),
+        validity.not_after.timestamp(),
+    );
+    if said("notBefore") != begins {
+        let detail = "must be set to the NotBefore time encoded in the leaf certificate";
+        return refuse("notBefore", detail);
+    }
+    if (jiff::Timestamp::now().as_second() - begins).abs() >= SKEW {
+        let detail = "must be set to within 5 minutes of kube-apiserver's current time";
+        return refuse("notBefore", detail);
+    }
+    if said("notAfter") != ends {
+        let detail = "must be set to the NotAfter time encoded in the leaf certificate";
+        return refuse("notAfter", detail);
+    }
+    let lifetime = ends - begins;
+    let longest = spec.int("maxExpirationSeconds").unwrap_or(0);
+    let detail = if lifetime < SHORTEST_EXPIRATION {
+        "leaf certificate lifetime must be >= 1 hour".to_owned()
+    } else {
+        format!("leaf certificate lifetime must be <= spec.maxExpirationSeconds ({longest})")
+    };
+    if !(SHORTEST_EXPIRATION..=longest).contains(&lifetime) {
+        let at = path.child("certificateChain");
+        let nanoseconds = lifetime.saturating_mul(1_000_000_000);
+        return Err(FieldError::invalid(&at, nanoseconds, &detail));
+    }
+    if said("beginRefreshAt") < begins + MARGIN {
+        let detail = "must be at least 10 minutes after status.notBefore";
+        return refuse("beginRefreshAt", detail);
+    }
+    if said("beginRefreshAt") > ends - MARGIN {
+        let detail = "must be at least 10 minutes before status.notAfter";
+        return refuse("beginRefreshAt", detail);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use rcgen::{CertificateParams, KeyPair};
+    use serde_json::json;
+    use time::OffsetDateTime;
+
+    use super::*;
+
+    const HOUR: i64 = 60 * 60;
+
+    /// What is wrong with a certificate that lasts from now on for so many seconds and is renewed after so many.
+    fn wrong_with(lasts: i64, renewed: i64, more: &str) -> Vec<String> {
+        let key = KeyPair::generate().expect("a key");
+        let mut params = CertificateParams::new(vec!["web.example.com".to_owned()]).expect("names");
+        let request = params.serialize_request(&key).expect("a request");
+        let begins = Timestamp::now().as_second();
+        let at = |second| OffsetDateTime::from_unix_timestamp(second).expect("a time");
+        (params.not_before, params.not_after) = (at(begins), at(begins + lasts));
+        let chain = params.self_signed(&key).expect("a certificate").pem() + more;
+        let text = |second| Timestamp::from_second(second).expect("a time").to_string();
+        let spec = json!({
+            "stubPKCS10Request": STANDARD.encode(request.der()), "maxExpirationSeconds": 24 * HOUR,
+        });
+        let status = json!({
+            "conditions": [{
+                "type": "Issued", "status": "True", "reason": "R", "message": "m", "lastTransitionTime": text(begins),
+            }],
+            "certificateChain": chain,
+            "notBefore": text(begins),
+            "notAfter": text(begins + lasts),
+            "beginRefreshAt": text(begins + renewed),
+        });
+        let mut errors = Errors::new();
+        let old = json!({"spec": spec, "status": {}});
+        pod_certificate_answer(&json!({"spec": spec, "status": status}), &old, &mut errors);
+        let told = errors
+            .iter()
+            .map(|error| format!("{}: {}", error.field(), error.body()));
+        told.collect()
+    }
+
+    #[test]
+    fn a_certificate_lasts_an_hour_and_no_longer_than_was_asked_for() {
+        assert_eq!(wrong_with(12 * HOUR, 6 * HOUR, ""), [""; 0]);
+        assert_eq!(
+            wrong_with(HOUR / 2, HOUR / 4, ""),
+            [
+                "status.certificateChain: Invalid value: 1800000000000: leaf certificate lifetime must be >= 1 hour"
+            ]
+        );
+        assert_eq!(
+            wrong_with(25 * HOUR, HOUR, ""),
+            [
+                "status.certificateChain: Invalid value: 90000000000000: leaf certificate lifetime must be <= \
+              spec.maxExpirationSeconds (86400)"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_certificate_is_renewed_neither_at_once_nor_at_its_end() {
+        for (renewed, wrong) in [
+            (
+                599,
+                Some("must be at least 10 minutes after status.notBefore"),
+            ),
+            (600, None),
+            (11 * HOUR, None),
+            (
+                12 * HOUR - 599,
+                Some("must be at least 10 minutes before status.notAfter"),
+            ),
+        ] {
+            let found = wrong_with(12 * HOUR, renewed, "");
+            let ends = found.iter().map(|found| found.rsplit(": ").next());
+            assert_eq!(
+                ends.collect::<Vec<_>>(),
+                Vec::from_iter(wrong.map(Some)),
+                "{renewed}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_follows_in_the_chain_are_certificates() {
+        let key = "-----BEGIN PRIVATE KEY-----\nYQ==\n-----END PRIVATE KEY-----\n";
+        let odd = "-----BEGIN CERTIFICATE-----\nYQ==\n-----END CERTIFICATE-----\n";
+        for (more, wrong) in [
+            (
+                key,
+                "issued certificate chain must consist entirely of CERTFICATE PEM blocks",
+            ),
+            (
+                odd,
+                "intermediate certificate does not parse as valid X.509",
+            ),
+        ] {
+            let found = wrong_with(12 * HOUR, 6 * HOUR, more);
+            assert!(found.len() == 1 && found[0].ends_with(wrong), "{found:?}");
         }
     }
 }

@@ -323,7 +323,9 @@ pub fn template(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     annotations(metadata, path, errors);
     labels(metadata, path, "labels", errors);
     for (field, shown) in FORBIDDEN {
-        if metadata.has(field) {
+        // What was read as the zero time is null, but there.
+        let is_zero_time = field == "deletionTimestamp" && metadata.get(field).is_some();
+        if metadata.has(field) || is_zero_time {
             errors.push(FieldError::forbidden(&path.child(shown), "cannot be set"));
         }
     }

@@ -1,9 +1,9 @@
 //! Where the API server calls a webhook: the client configuration of admission webhooks and of conversion.
 
 use kubewright_apimachinery::field::{FieldError, Path};
-use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::View;
+use kubewright_cel::Url;
 use serde_json::Value;
 
 use super::check::Errors;
@@ -24,69 +24,33 @@ pub fn webhook_client(client: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 fn url(text: &str, path: &Path<'_>, errors: &mut Errors) {
-    let (rest, fragment) = text.split_once('#').unwrap_or((text, ""));
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (scheme, rest) = match rest.split_once("://") {
-        Some((scheme, rest)) => (scheme, Some(rest)),
-        None => ("", None),
+    let url = match Url::parse(text) {
+        Ok(url) => url,
+        Err(problem) => {
+            let detail = format!("url must be a valid URL: {problem}{FORM}");
+            errors.push(FieldError::required(path, &detail));
+            return;
+        }
     };
-    let authority = rest.map_or("", |rest| rest.split('/').next().unwrap_or_default());
-    let (user, host) = match authority.rsplit_once('@') {
-        Some((user, host)) => (Some(user), host),
-        None => (None, authority),
-    };
-    if let Some(problem) = unparsable(text, host) {
-        let shown = quoted(text);
-        let detail = format!("url must be a valid URL: parse {shown}: {problem}{FORM}");
-        errors.push(FieldError::required(path, &detail));
-        return;
-    }
     let mut refuse = |value: &str, detail: &str| {
         errors.push(FieldError::invalid(path, value, detail));
     };
-    if scheme != "https" {
+    if url.scheme() != "https" {
         let detail = format!("'https' is the only allowed URL scheme{FORM}");
-        refuse(scheme, &detail);
+        refuse(url.scheme(), &detail);
     }
-    if host.is_empty() {
+    if url.host().is_empty() {
         refuse("", &format!("host must be specified{FORM}"));
     }
-    if let Some(user) = user {
+    if let Some(user) = url.user() {
         refuse(user, "user information is not permitted in the URL");
     }
-    if !fragment.is_empty() {
-        refuse(fragment, "fragments are not permitted in the URL");
+    if !url.fragment().is_empty() {
+        refuse(url.fragment(), "fragments are not permitted in the URL");
     }
-    if !query.is_empty() {
-        refuse(query, "query parameters are not permitted in the URL");
+    if !url.query().is_empty() {
+        refuse(url.query(), "query parameters are not permitted in the URL");
     }
-}
-
-/// What Go's parser refuses altogether.
-fn unparsable(text: &str, host: &str) -> Option<String> {
-    if text.bytes().any(|b| b < b' ' || b == 0x7f) {
-        return Some("net/url: invalid control character in URL".to_owned());
-    }
-    if text.starts_with(':') {
-        return Some("missing protocol scheme".to_owned());
-    }
-    if host.starts_with('[') && !host.contains(']') {
-        return Some("missing ']' in host".to_owned());
-    }
-    let port = match host.rfind(']') {
-        Some(end) => host[end + 1..].strip_prefix(':'),
-        None => host.split_once(':').map(|(_, port)| port),
-    };
-    if let Some(port) = port
-        && !port.bytes().all(|b| b.is_ascii_digit())
-    {
-        let shown = quoted(&format!(":{port}"));
-        return Some(format!("invalid port {shown} after host"));
-    }
-    if host.contains(' ') {
-        return Some("invalid character \" \" in host name".to_owned());
-    }
-    None
 }
 
 fn service(service: &Value, path: &Path<'_>, errors: &mut Errors) {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use kubewright_apimachinery::view::{Edit, View, empty};
 use kubewright_storage::ReadBack;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::batch::status;
 use crate::batch::validation;
@@ -13,7 +13,7 @@ use crate::behavior::Behavior;
 use crate::behavior::Propagation;
 use crate::columns::Row;
 use crate::columns::text::{condition, containers, count, duration, or_none, selector, time};
-use crate::defaults::workloads::{job_spec, labels_of_template};
+use crate::defaults::workloads::{job_spec, labels_of_template, read_back_labels};
 use crate::fields;
 use crate::generation;
 use crate::pod_gates;
@@ -100,17 +100,7 @@ impl Strategy for Job {
     }
 
     fn read_back(&self, object: &mut Value) -> ReadBack {
-        let template = object.at("spec").at("template");
-        let labels = template.at("metadata").at("labels").clone();
-        let own = object.at("metadata").map("labels");
-        if own.is_none_or(Map::is_empty)
-            && !labels.is_null()
-            && let Some(metadata) = object.part("metadata")
-        {
-            metadata.put("labels", labels);
-            return ReadBack::WithDefaults;
-        }
-        ReadBack::AsStored
+        read_back_labels(object)
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -177,9 +167,8 @@ fn default(object: &mut Value) {
     let Some(spec) = object.part("spec") else {
         return;
     };
-    let labels = spec.at("template").at("metadata").at("labels").clone();
     job_spec(spec);
-    labels_of_template(object, labels);
+    labels_of_template(object);
 }
 
 fn cells(row: Row<'_>) -> Vec<Value> {

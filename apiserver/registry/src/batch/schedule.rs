@@ -7,6 +7,22 @@ use kubewright_apimachinery::go_text::quoted;
 /// # Errors
 /// What is wrong, in the words of the library that Kubernetes uses.
 pub(crate) fn check(schedule: &str) -> Result<(), String> {
+    let zoned = ["TZ=", "CRON_TZ="]
+        .iter()
+        .find_map(|prefix| schedule.strip_prefix(prefix));
+    let schedule = match zoned {
+        None => schedule,
+        Some(zoned) => {
+            let Some((zone, rest)) = zoned.split_once(' ') else {
+                return Err(
+                    "invalid schedule format: runtime error: slice bounds out of range [:-1]"
+                        .to_owned(),
+                );
+            };
+            location(zone).map_err(|why| format!("provided bad location {zone}: {why}"))?;
+            rest.trim()
+        }
+    };
     if let Some(word) = schedule.strip_prefix('@') {
         return match word {
             "yearly" | "annually" | "monthly" | "weekly" | "daily" | "midnight" | "hourly" => {
@@ -30,6 +46,23 @@ pub(crate) fn check(schedule: &str) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether there is a time zone of this name, as Go's `time.LoadLocation` finds it.
+///
+/// # Errors
+/// Why there is none, in Go's words.
+pub(super) fn location(zone: &str) -> Result<(), String> {
+    if matches!(zone, "" | "UTC" | "Local") {
+        return Ok(());
+    }
+    if zone.starts_with(['/', '\\']) || zone.contains("..") {
+        return Err("time: invalid location name".to_owned());
+    }
+    match jiff::tz::TimeZone::get(zone) {
+        Ok(_) => Ok(()),
+        Err(_) => Err(format!("unknown time zone {zone}")),
+    }
 }
 
 struct Field {

@@ -229,6 +229,7 @@ impl<'a> Change<'a> {
             errors.push(self.invalid("terminating", "terminating>0 is invalid for finished job"));
         }
         if (self.changes("ready") || self.active_changes())
+            && now.status.has("ready")
             && now.count("ready") > now.count("active")
         {
             errors.push(self.invalid("ready", "cannot set more ready pods than active"));

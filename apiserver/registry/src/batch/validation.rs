@@ -64,13 +64,14 @@ pub(crate) fn cron_job(object: &Value, errors: &mut Errors) {
     let schedule = spec.text("schedule");
     let at = path.child("schedule");
     declared_required(spec, &path, "schedule", errors);
-    if schedule.contains("TZ") {
-        let detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
-        errors.push(FieldError::invalid(&at, schedule, detail));
-    } else if !schedule.is_empty()
+    if !schedule.is_empty()
         && let Err(problem) = schedule::check(schedule)
     {
         errors.push(FieldError::invalid(&at, schedule, &problem));
+    }
+    if schedule.contains("TZ") {
+        let detail = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead";
+        errors.push(FieldError::invalid(&at, schedule, detail));
     }
     not_negative(spec, &path, "startingDeadlineSeconds", errors);
     if spec.has("timeZone") {
@@ -379,14 +380,7 @@ fn time_zone(zone: &str, path: &Path<'_>, errors: &mut Errors) {
         let detail =
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
         errors.push(FieldError::invalid(path, zone, detail));
-    } else if zone.contains("..") {
-        errors.push(FieldError::invalid(
-            path,
-            zone,
-            "time: invalid location name",
-        ));
-    } else if !zone.eq_ignore_ascii_case("utc") && jiff::tz::TimeZone::get(zone).is_err() {
-        let detail = format!("unknown time zone {zone}");
-        errors.push(FieldError::invalid(path, zone, &detail));
+    } else if let Err(why) = schedule::location(zone) {
+        errors.push(FieldError::invalid(path, zone, &why));
     }
 }

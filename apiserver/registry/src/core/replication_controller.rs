@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use kubewright_apimachinery::field::Path;
 use kubewright_apimachinery::view::{Edit, View, empty};
+use kubewright_storage::ReadBack;
 use serde_json::{Map, Value};
 
 use crate::apps::{status, validation};
@@ -13,7 +14,7 @@ use crate::behavior::Propagation;
 use crate::columns::Row;
 use crate::columns::workloads::replication_controller;
 use crate::defaults::pod;
-use crate::defaults::workloads::labels_of_template;
+use crate::defaults::workloads::{labels_of_template, read_back_labels};
 use crate::fields;
 use crate::generation;
 use crate::pod_gates;
@@ -58,13 +59,14 @@ impl Strategy for ReplicationController {
 
     fn validate(&self, object: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
-        METADATA.create(object, errors);
+        // Where nothing is checked declaratively, the name comes before the rest of the metadata.
         let name = object.at("metadata").text("name");
         if !name.is_empty() {
             declaratively(errors, |errors| {
                 subdomain(&Path::new("metadata.name"), name, errors);
             });
         }
+        METADATA.create(object, errors);
         validation::replication_controller(object, errors);
     }
 
@@ -100,6 +102,14 @@ impl Strategy for ReplicationController {
             "status" => &[&["spec"]],
             _ => &[&["status"]],
         }
+    }
+
+    fn is_read_back(&self, _object: &Value) -> bool {
+        true
+    }
+
+    fn read_back(&self, object: &mut Value) -> ReadBack {
+        read_back_labels(object)
     }
 
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
@@ -145,11 +155,11 @@ fn default(object: &mut Value) {
     };
     let labels = spec.at("template").at("metadata").at("labels").clone();
     if !labels.is_null() && spec.map("selector").is_none_or(Map::is_empty) {
-        spec.put("selector", labels.clone());
+        spec.put("selector", labels);
     }
     spec.fill("replicas", 1);
     if spec.has("template") {
         pod::template(spec, "template");
     }
-    labels_of_template(object, labels);
+    labels_of_template(object);
 }

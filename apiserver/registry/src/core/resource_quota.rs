@@ -58,6 +58,14 @@ impl Strategy for ResourceQuota {
         }
     }
 
+    fn warnings(&self, new: &Value, old: &Value) -> Vec<String> {
+        if old.is_null() {
+            quotas::warnings(new.at("spec").at("hard"))
+        } else {
+            Vec::new()
+        }
+    }
+
     fn reset_fields(&self, subresource: &str) -> &'static [&'static [&'static str]] {
         match subresource {
             "status" => &[&["spec"]],

@@ -35,6 +35,18 @@ impl Strategy for ServiceAccount {
         METADATA.create(new, errors);
     }
 
+    fn warnings(&self, new: &Value, old: &Value) -> Vec<String> {
+        const ENFORCED: &str = "kubernetes.io/enforce-mountable-secrets";
+        let has = |object: &Value| object.at("metadata").at("annotations").has(ENFORCED);
+        if has(new) && !has(old) {
+            vec![format!(
+                "metadata.annotations[{ENFORCED}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+            )]
+        } else {
+            Vec::new()
+        }
+    }
+
     fn may_not_fit(&self) -> bool {
         true
     }

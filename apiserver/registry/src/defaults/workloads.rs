@@ -1,6 +1,7 @@
 //! Defaults of the workload kinds.
 
 use kubewright_apimachinery::view::{Edit, View};
+use kubewright_storage::ReadBack;
 use serde_json::Value;
 
 use super::pod;
@@ -48,7 +49,19 @@ pub(crate) fn job_spec(spec: &mut Value) {
     pod::template(spec, "template");
 }
 
-pub(crate) fn labels_of_template(object: &mut Value, labels: Value) {
+/// What clients see of a stored workload without labels: those of its pods.
+pub(crate) fn read_back_labels(object: &mut Value) -> ReadBack {
+    if labels_of_template(object) {
+        ReadBack::WithDefaults
+    } else {
+        ReadBack::AsStored
+    }
+}
+
+/// Gives a workload without labels those of its pods. Returns whether it did.
+pub(crate) fn labels_of_template(object: &mut Value) -> bool {
+    let template = object.at("spec").at("template");
+    let labels = template.at("metadata").at("labels").clone();
     let none = object
         .at("metadata")
         .map("labels")
@@ -58,5 +71,7 @@ pub(crate) fn labels_of_template(object: &mut Value, labels: Value) {
         && let Some(metadata) = object.part("metadata")
     {
         metadata.put("labels", labels);
+        return true;
     }
+    false
 }

@@ -29,7 +29,7 @@ pub(super) enum Filled {
     No,
     /// The defaults.
     Defaulted,
-    /// The server, when it prepares an object for a write.
+    /// The server, when it prepares an object for a write. Until then clients alone do.
     Prepared,
     /// The client alone; a change of the object keeps them.
     Kept,
@@ -66,9 +66,13 @@ impl Closed {
         }
     }
 
-    /// Whether the gate is about a new object, or a change of an old one.
+    /// Whether the gate takes fields out of a new object, or of a change of an old one.
     pub(super) fn is_of(&self, old: &Value) -> bool {
-        old.is_null() || self.gate.filled != Filled::Kept
+        match self.gate.filled {
+            Filled::No | Filled::Defaulted => true,
+            Filled::Kept => old.is_null(),
+            Filled::Prepared => false,
+        }
     }
 
     /// The fields of the object itself, if the newest version fills them in so.
@@ -106,7 +110,10 @@ fn gate(line: &'static str) -> Gate {
     let (since, _name, kind) = (word(), word(), word());
     Gate {
         since: since.parse().expect("a version that can be emulated"),
-        kind: kind.split_once('/'),
+        kind: match kind {
+            "pods" => None,
+            kind => Some(kind.split_once('/').expect("a group, a slash and a kind")),
+        },
         filled: match words.next_if(|word| matches!(*word, "nodefault" | "own" | "new")) {
             Some("nodefault") => Filled::Defaulted,
             Some("new") => Filled::Kept,
@@ -136,4 +143,28 @@ pub(super) fn kinds() -> Vec<(&'static str, &'static str)> {
     let lines = TABLE.lines();
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.filter_map(|line| gate(line).kind).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Versions;
+    use crate::testing::registry;
+
+    #[test]
+    fn each_gate_is_of_a_kind_that_is_served() {
+        let lines = TABLE
+            .lines()
+            .filter(|line| !line.starts_with('#') && !line.is_empty());
+        for gate in lines.map(gate) {
+            let Some((group, kind)) = gate.kind else {
+                continue;
+            };
+            let mut all = registry(Versions::Default).all();
+            assert!(
+                all.any(|resource| resource.group == group && resource.kind == kind),
+                "{gate:?}"
+            );
+        }
+    }
 }

@@ -57,6 +57,7 @@ fn strategy(resource: &Resource, version: KubernetesVersion) -> Option<Arc<dyn S
         return None;
     }
     let newest: Arc<dyn Strategy> = match (group.as_str(), kind.as_str()) {
+        ("", "Pod") if version < V1_36 => Arc::new(Pod::RESIZED_BY_CONTAINER),
         ("", "Pod") if version < V1_37 => Arc::new(Pod::COMPLETED_BY_DEFAULT),
         ("", "Service") if version < V1_36 => Arc::new(Service::STRICT),
         ("networking.k8s.io", "Ingress") if version < V1_36 => Arc::new(Ingress::STRICT),

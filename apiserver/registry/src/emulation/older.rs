@@ -39,11 +39,18 @@ impl Older {
         }
     }
 
-    /// Takes out what the newest version's rules have set.
-    fn forget_own(&self, object: &mut Value, old: &Value) {
-        let set = self.filled(Filled::Prepared);
-        for field in set.filter(|field| !paths::has(old, field)) {
-            paths::drop(object, field);
+    /// Lets the newest version prepare an object, but for the fields that only it sets: they stay as they are.
+    fn prepared(&self, object: &mut Value, prepare: impl FnOnce(&mut Value)) {
+        let own: Vec<(&str, Option<Value>)> = self
+            .filled(Filled::Prepared)
+            .map(|field| (field, paths::field(object, field).cloned()))
+            .collect();
+        prepare(object);
+        for (field, sent) in own {
+            match sent {
+                Some(sent) => paths::set(object, field, sent),
+                None => paths::drop(object, field),
+            }
         }
     }
 
@@ -64,8 +71,9 @@ impl Strategy for Older {
 
     fn prepare_for_create(&self, object: &mut Value, creation: &mut Creation<'_>) {
         self.close(object, &Value::Null);
-        self.newest.prepare_for_create(object, creation);
-        self.forget_own(object, &Value::Null);
+        self.prepared(object, |object| {
+            self.newest.prepare_for_create(object, creation);
+        });
     }
 
     fn prepare_for_update(&self, subresource: &str, new: &mut Value, old: &Value) {
@@ -76,11 +84,12 @@ impl Strategy for Older {
         if !counts_dropped {
             self.close(new, old);
         }
-        self.newest.prepare_for_update(subresource, new, old);
+        self.prepared(new, |new| {
+            self.newest.prepare_for_update(subresource, new, old);
+        });
         if counts_dropped {
             self.close(new, old);
         }
-        self.forget_own(new, old);
     }
 
     fn validate(&self, object: &Value, found: &mut Findings) {

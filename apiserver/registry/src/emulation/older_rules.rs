@@ -17,6 +17,7 @@ pub(super) fn only_restart(at: &[&str], object: &Value, old: &Value, found: &mut
     {
         return;
     }
+    sidecars(below(object), at, found);
     for (path, action) in actions(below(object)) {
         let path = format!("{}.{path}", at.join("."));
         let is_refused = found.errors.iter().any(|error| error.field() == path);
@@ -27,11 +28,41 @@ pub(super) fn only_restart(at: &[&str], object: &Value, old: &Value, found: &mut
     }
 }
 
-/// What the rules of a pod's containers do, and where it stands.
+/// Whether validation did not get as far as the pod spec at a path: no version looks at the template of a selector that is none.
+pub(super) fn is_unchecked(at: &[&str], found: &Findings) -> bool {
+    let is_no_selector = |error: &FieldError| {
+        error.field() == "spec.selector" && error.to_string().ends_with("invalid label selector")
+    };
+    at == ["spec", "template", "spec"] && found.errors.iter().any(is_no_selector)
+}
+
+/// A sidecar had no rules.
+fn sidecars(spec: &Value, at: &[&str], found: &mut Findings) {
+    let field = "restartPolicyRules";
+    for (index, container) in spec.list("initContainers").iter().enumerate() {
+        if container.text("restartPolicy") != "Always" || container.list(field).is_empty() {
+            continue;
+        }
+        let path = format!("{}.initContainers[{index}].{field}", at.join("."));
+        found
+            .errors
+            .retain(|error| !error.field().starts_with(&path));
+        let detail =
+            "restartPolicyRules are not allowed for init containers with restart policy Always";
+        found
+            .errors
+            .push(FieldError::forbidden(&Path::new(&path), detail));
+    }
+}
+
+/// What the rules of a pod's containers do, and where it stands. Those that always restart have none that count.
 fn actions(spec: &Value) -> Vec<(String, &str)> {
     let mut all = Vec::new();
     for list in ["initContainers", "containers"] {
         for (index, container) in spec.list(list).iter().enumerate() {
+            if container.text("restartPolicy") == "Always" {
+                continue;
+            }
             for (rule, item) in container.list("restartPolicyRules").iter().enumerate() {
                 let path = format!("{list}[{index}].restartPolicyRules[{rule}].action");
                 all.push((path, item.text("action")));

@@ -17,6 +17,24 @@ pub(super) fn has(object: &Value, path: &str) -> bool {
     has(object.at(first), rest)
 }
 
+/// The value of a field; its path has neither lists nor maps.
+pub(super) fn field<'o>(object: &'o Value, path: &str) -> Option<&'o Value> {
+    path.split('.')
+        .try_fold(object, |part, name| part.get(name))
+}
+
+/// Sets a field of an object that has what is around it; its path has neither lists nor maps.
+pub(super) fn set(object: &mut Value, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => object.put(path, value),
+        Some((first, rest)) => {
+            if let Some(part) = object.existing(first) {
+                set(part, rest, value);
+            }
+        }
+    }
+}
+
 /// Takes the field out wherever an object has it.
 pub(super) fn drop(object: &mut Value, path: &str) {
     let Some((first, rest)) = path.split_once('.') else {

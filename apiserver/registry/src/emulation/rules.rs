@@ -78,6 +78,11 @@ pub(super) fn of(group: &str, kind: &str, version: KubernetesVersion) -> Vec<Rul
 impl Rule {
     /// Checks a new object, or one that was changed.
     pub(super) fn check(self, object: &Value, old: &Value, found: &mut Findings) {
+        if let Self::OnlyRecursive(at) | Self::OnlyRestart(at) = self
+            && older_rules::is_unchecked(at, found)
+        {
+            return;
+        }
         match self {
             Self::OneReplica => {
                 let path = Path::new("spec.minReplicas");
@@ -97,10 +102,13 @@ impl Rule {
             Self::OnlyRecursive(at) => {
                 let policy = |object| {
                     let spec = at.iter().fold(object, |part, field| Value::at(part, field));
-                    spec.at("securityContext").text("seLinuxChangePolicy")
+                    spec.at("securityContext")
+                        .at("seLinuxChangePolicy")
+                        .as_str()
                 };
-                let set = policy(object);
-                if !matches!(set, "" | "Recursive") && policy(old).is_empty() {
+                if let Some(set) = policy(object).filter(|set| *set != "Recursive")
+                    && policy(old).is_none()
+                {
                     let path = format!("{}.securityContext.seLinuxChangePolicy", at.join("."));
                     let error = FieldError::not_supported(&Path::new(&path), set, &["Recursive"]);
                     replace(found, error);

@@ -203,6 +203,30 @@ fn volumes_are_labelled_recursively_unless_they_were_not_before() {
     assert_eq!(problems(V1_37, &mounted, &json!({})), 0);
     assert_eq!(problems(V1_36, &mounted, &json!({})), 1);
     assert_eq!(problems(V1_36, &mounted, &mounted), 0);
+    let unselected = json!({
+        "metadata": {"name": "d", "namespace": "n"},
+        "spec": {"selector": {"matchExpressions": [{}]}, "template": mounted},
+    });
+    let found = resource(V1_36, "apps", "deployments").validate(&unselected);
+    let mut errors = found.errors.iter();
+    assert!(!errors.any(|error| error.field().starts_with("spec.template")));
+    let unnamed = resource(V1_36, "", "pods").validate(&pod("")).errors;
+    let said: Vec<String> = unnamed.iter().map(ToString::to_string).collect();
+    let wanted = "spec.securityContext.seLinuxChangePolicy: Unsupported value: \"\": supported values: \"Recursive\"";
+    assert!(said.iter().any(|said| said == wanted), "{said:?}");
+}
+
+#[test]
+fn what_the_server_sets_later_stays_as_clients_send_it_until_then() {
+    let scaler = json!({"metadata": {"name": "h", "generation": 7}, "spec": {"maxReplicas": 3}});
+    let generation = |version, object: &Value| {
+        let resource = resource(version, "autoscaling", "horizontalpodautoscalers");
+        created(&resource, object.clone())["metadata"]["generation"].clone()
+    };
+    assert_eq!(generation(V1_37, &scaler), 1);
+    assert_eq!(generation(V1_36, &scaler), 7);
+    let silent = json!({"metadata": {"name": "h"}, "spec": {"maxReplicas": 3}});
+    assert_eq!(generation(V1_36, &silent), Value::Null);
 }
 
 fn bodies(version: KubernetesVersion, group: &str, plural: &str, object: &Value) -> Vec<String> {

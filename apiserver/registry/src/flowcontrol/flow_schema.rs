@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::conditions;
 use super::defaults::number;
+use super::mandatory;
 use crate::columns::Row;
 use crate::columns::text::{count, or_none};
 use crate::generation;
@@ -126,6 +127,7 @@ fn check(object: &Value, errors: &mut Errors) {
     for (index, rule) in spec.list("rules").iter().enumerate() {
         self::rule(rule, &rules.index(index), errors);
     }
+    mandatory::flow_schema(KIND, object, errors);
     conditions::check(object, errors);
 }
 

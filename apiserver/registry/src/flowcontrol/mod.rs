@@ -3,6 +3,7 @@
 mod conditions;
 mod defaults;
 mod flow_schema;
+mod mandatory;
 mod priority_level_configuration;
 
 use std::sync::Arc;

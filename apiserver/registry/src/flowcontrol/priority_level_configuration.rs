@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::conditions;
 use super::defaults::number;
+use super::mandatory;
 use crate::columns::Row;
 use crate::columns::text::count;
 use crate::generation;
@@ -132,6 +133,7 @@ fn check(object: &Value, errors: &mut Errors) {
             &["Exempt", "Limited"],
         )),
     }
+    mandatory::priority_level(KIND, object, errors);
     conditions::check(object, errors);
     declared(spec, &path, errors);
 }

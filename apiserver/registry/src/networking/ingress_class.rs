@@ -80,12 +80,12 @@ fn check(object: &Value, errors: &mut Errors) {
     let namespace = parameters.text("namespace");
     let at = at.child("namespace");
     match parameters.text("scope") {
-        "Namespace" if namespace.is_empty() => {
+        "Namespace" if !parameters.has("namespace") => {
             let detail = "`parameters.scope` is set to 'Namespace'";
             errors.push(FieldError::required(&at, detail));
         }
         "Namespace" => label(&at, namespace, errors),
-        "Cluster" if !namespace.is_empty() => {
+        "Cluster" if parameters.has("namespace") => {
             let detail = "`parameters.scope` is set to 'Cluster'";
             errors.push(FieldError::forbidden(&at, detail));
         }

@@ -52,11 +52,8 @@ impl Strategy for VolumeAttachment {
         check(object, errors);
     }
 
-    fn validate_update(&self, subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
+    fn validate_update(&self, _subresource: &str, new: &Value, old: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
-        if subresource == "status" {
-            return METADATA.changed(new, old, errors);
-        }
         METADATA.create(new, errors);
         let (spec, path) = (new.at("spec"), Path::new("spec"));
         driver_name(spec.text("attacher"), &path.child("attacher"), errors);

@@ -150,14 +150,21 @@ pub(crate) fn stateful_set(path: &Path<'_>, spec: &Value, fresh: bool, out: &mut
     }
 }
 
+const BETA_MOUNT_OPTIONS: &str = "volume.beta.kubernetes.io/mount-options";
+
 pub(crate) fn volume(object: &Value, out: &mut Vec<String>) {
     let spec = object.at("spec");
-    if object.at("metadata").at("annotations").has(BETA_CLASS) {
-        let annotations = Path::new("metadata.annotations");
-        let at = annotations.key(BETA_CLASS);
-        out.push(format!(
-            "{at}: deprecated since v1.8; use \"storageClassName\" attribute instead"
-        ));
+    for (annotation, since, instead) in [
+        (BETA_CLASS, "v1.8", "storageClassName"),
+        (BETA_MOUNT_OPTIONS, "v1.31", "mountOptions"),
+    ] {
+        if object.at("metadata").at("annotations").has(annotation) {
+            let annotations = Path::new("metadata.annotations");
+            let at = annotations.key(annotation);
+            out.push(format!(
+                "{at}: deprecated since {since}; use \"{instead}\" attribute instead"
+            ));
+        }
     }
     if spec.text("persistentVolumeReclaimPolicy") == "Recycle" {
         out.push(RECYCLE.to_owned());

@@ -83,9 +83,13 @@ impl Field {
 }
 
 impl Field {
-    /// Whether Go leaves the value out; a pointer to an empty value is something.
-    fn is_empty(&self, value: &Value) -> bool {
-        if self.kind.starts_with('?') {
+    /// Whether Go leaves the value out; a pointer to an empty value is something. A null that is there is a pointer to the zero
+    /// time.
+    fn is_empty(&self, value: Option<&Value>) -> bool {
+        let Some(value) = value else { return true };
+        if self.kind == "?t" {
+            false
+        } else if self.kind.starts_with('?') {
             value.is_null()
         } else {
             is_empty(value)
@@ -154,10 +158,11 @@ impl Serialize for Shown<'_> {
 
 fn fields<M: SerializeMap>(kind: &str, value: &Value, map: &mut M) -> Result<(), M::Error> {
     for field in TYPES.get(kind).into_iter().flatten() {
+        let found = value.get(&field.json);
         let value = value.at(&field.json);
         if field.inline {
             fields(field.kind, value, map)?;
-        } else if !(field.optional && field.is_empty(value)) {
+        } else if !(field.optional && field.is_empty(found)) {
             let shown = Shown {
                 kind: field.kind,
                 value,

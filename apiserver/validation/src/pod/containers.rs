@@ -80,6 +80,16 @@ pub(super) fn init_containers(
                 ));
             }
         }
+        let policies = at.child("resizePolicy");
+        for (index, policy) in container.list("resizePolicy").iter().enumerate() {
+            if policy.text("restartPolicy") == "RestartContainer" {
+                errors.push(FieldError::invalid(
+                    &policies.index(index).child("restartPolicy"),
+                    "RestartContainer",
+                    "must not be set to 'RestartContainer' for non-sidecar initContainers",
+                ));
+            }
+        }
     }
 }
 

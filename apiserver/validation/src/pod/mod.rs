@@ -5,6 +5,7 @@ mod context;
 pub mod paths;
 mod platform;
 mod probes;
+mod profiles;
 mod projected;
 mod references;
 mod resources;
@@ -23,7 +24,9 @@ use super::check::{
 };
 
 pub use containers::CONTAINERS;
-pub use resources::{container_resource_name, is_overcommitted, requirements, resource_name};
+pub use resources::{
+    container_resource_name, is_overcommitted, of_all_containers, requirements, resource_name,
+};
 pub use scheduling::{node_selector, tolerations};
 
 /// Checks a new pod.
@@ -38,54 +41,13 @@ pub fn create(pod: &Value, errors: &mut Errors) {
             detail,
         ));
     }
-    app_armor_said_twice(pod, &path, errors);
     if !spec.text("nodeName").is_empty() && !spec.list("schedulingGates").is_empty() {
         errors.push(FieldError::forbidden(
             &path.child("nodeName"),
             "cannot be set until all schedulingGates have been cleared",
         ));
     }
-}
-
-/// What a new pod says of AppArmor in annotations and in fields is the same.
-fn app_armor_said_twice(pod: &Value, path: &Path<'_>, errors: &mut Errors) {
-    const ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
-    let spec = pod.at("spec");
-    let annotations = pod.at("metadata").entries("annotations");
-    let said: Vec<(&str, &str)> = annotations
-        .filter_map(|(key, value)| Some((key.strip_prefix(ANNOTATION)?, value.as_str()?)))
-        .collect();
-    if said.is_empty() || spec.at("os").text("name") == "windows" {
-        return;
-    }
-    let whole = spec.at("securityContext").at("appArmorProfile");
-    for list in ["initContainers", "containers", "ephemeralContainers"] {
-        let containers = path.child(list);
-        for (index, container) in spec.list(list).iter().enumerate() {
-            let own = container.at("securityContext").at("appArmorProfile");
-            let profile = if own.is_null() { whole } else { own };
-            let name = container.text("name");
-            let Some((_, annotation)) = said.iter().find(|(of, _)| *of == name) else {
-                continue;
-            };
-            let at = containers.index(index);
-            let at = at.child("securityContext.appArmorProfile");
-            let same_type = match profile.text("type") {
-                "Unconfined" => *annotation == "unconfined",
-                "RuntimeDefault" => *annotation == "runtime/default",
-                "Localhost" => annotation.starts_with("localhost/"),
-                _ => continue,
-            };
-            let local = annotation.strip_prefix("localhost/");
-            if !same_type {
-                let detail = "apparmor type in annotation and field must match";
-                errors.push(FieldError::forbidden(&at.child("type"), detail));
-            } else if local.is_some_and(|local| local != profile.text("localhostProfile")) {
-                let detail = "apparmor profile in annotation and field must match";
-                errors.push(FieldError::forbidden(&at.child("localhostProfile"), detail));
-            }
-        }
-    }
+    profiles::said_twice(pod, &path, errors);
 }
 
 /// Everything about a pod but its metadata.
@@ -99,7 +61,7 @@ pub fn whole(pod: &Value, errors: &mut Errors) {
         &Path::new("metadata.annotations"),
         errors,
     );
-    pod_spec(spec, Some(metadata.text("name")), &path, errors);
+    pod_spec(spec, Some(metadata), &path, errors);
     if spec.text("serviceAccountName").is_empty() {
         let volumes = path.child("volumes");
         for (index, volume) in spec.list("volumes").iter().enumerate() {
@@ -129,6 +91,7 @@ pub fn template(template: &Value, path: &Path<'_>, errors: &mut Errors) {
     let spec = template.at("spec");
     template_metadata(template, path, errors);
     pod_spec(spec, None, &path.child("spec"), errors);
+    profiles::said_twice(template, &path.child("spec"), errors);
     if !spec.list("ephemeralContainers").is_empty() {
         errors.push(FieldError::forbidden(
             &path.child("spec.ephemeralContainers"),
@@ -146,10 +109,15 @@ pub fn template_metadata(template: &Value, path: &Path<'_>, errors: &mut Errors)
     pod_annotations(metadata.at("annotations"), template.at("spec"), &at, errors);
 }
 
+/// A pod with this annotation mirrors one that its node has from elsewhere.
+pub const MIRROR: &str = "kubernetes.io/config.mirror";
+
+/// The path of errors about pods as a whole: upstream's has a part without a name.
+pub const NAMELESS: Path<'static> = Path::new("[]");
+
 /// Checks the annotations that mean something to pods.
 pub fn pod_annotations(annotations: &Value, spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     const COST: &str = "controller.kubernetes.io/pod-deletion-cost";
-    const MIRROR: &str = "kubernetes.io/config.mirror";
     const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
     const SECCOMP: &str = "container.seccomp.security.alpha.kubernetes.io/";
     if annotations.has(MIRROR) && spec.text("nodeName").is_empty() {
@@ -212,9 +180,9 @@ fn app_armor(key: &str, value: &Value, spec: &Value, path: &Path<'_>, errors: &m
     }
 }
 
-fn pod_spec(spec: &Value, pod: Option<&str>, path: &Path<'_>, errors: &mut Errors) {
+fn pod_spec(spec: &Value, metadata: Option<&Value>, path: &Path<'_>, errors: &mut Errors) {
     let context = Context {
-        pod,
+        pod: metadata.map(|metadata| metadata.text("name")),
         grace_period: spec.int("terminationGracePeriodSeconds"),
         host_users: spec.at("hostUsers").as_bool().unwrap_or(true),
         restart_policy: spec.text("restartPolicy"),
@@ -225,11 +193,15 @@ fn pod_spec(spec: &Value, pod: Option<&str>, path: &Path<'_>, errors: &mut Error
         errors.push(FieldError::required(&at, ""));
     }
     let volumes = volumes::volumes(context, &path.child("volumes"), errors);
-    resources::pod_claims(
-        spec.list("resourceClaims"),
-        &path.child("resourceClaims"),
-        errors,
-    );
+    let claims = spec.list("resourceClaims");
+    if metadata.is_some_and(|metadata| metadata.at("annotations").has(MIRROR)) {
+        for _ in claims {
+            let detail = "static pods do not support resource claims";
+            errors.push(FieldError::forbidden(&NAMELESS, detail));
+        }
+    } else {
+        resources::pod_claims(claims, &path.child("resourceClaims"), errors);
+    }
     containers::containers(context, &volumes, &path.child("containers"), errors);
     containers::init_containers(context, &volumes, &path.child("initContainers"), errors);
     containers::ephemeral(

@@ -135,34 +135,32 @@ pub(super) fn whole_pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
     let claims = spec.list("resourceClaims");
     requirements_of(resources, pod_resource_name, claims, path, errors);
-    for name in ["cpu", "memory"] {
-        let request = quantity_of(resources.at("requests"), name);
-        let sum = spec
-            .list("containers")
-            .iter()
-            .filter_map(|c| {
-                quantity_of(c.at("resources").at("requests"), name).map(|amount| *amount)
-            })
-            .reduce(Quantity::plus);
-        if let (Some(request), Some(sum)) = (request, sum)
-            && sum > *request
-        {
-            let detail =
-                format!("must be greater than or equal to aggregate container requests of {sum}");
-            let at = path.child("requests");
-            errors.push(FieldError::invalid(
-                &at.key(name),
-                request.to_string(),
-                &detail,
-            ));
+    for list in ["requests", "limits"] {
+        let at = path.child(list);
+        for (name, own) in resources.entries(list) {
+            // More may be promised than there is of everything but pages.
+            if list == "limits" && !is_huge(name) {
+                continue;
+            }
+            if let (Some(own), Some(sum)) = (
+                Quantity::from_value(own),
+                of_all_containers(spec, list, name),
+            ) && sum > own
+            {
+                let detail =
+                    format!("must be greater than or equal to aggregate container {list} of {sum}");
+                errors.push(FieldError::invalid(&at.key(name), own.to_string(), &detail));
+            }
         }
-        let Some(limit) = quantity_of(resources.at("limits"), name) else {
-            continue;
-        };
-        let containers = path.child("containers");
-        for (index, container) in spec.list("containers").iter().enumerate() {
-            let own = quantity_of(container.at("resources").at("limits"), name);
-            if let Some(own) = own.filter(|own| *own > limit) {
+    }
+    let containers = path.child("containers");
+    for (index, container) in spec.list("containers").iter().enumerate() {
+        for (name, own) in container.at("resources").entries("limits") {
+            if let (Some(own), Some(limit)) = (
+                Quantity::from_value(own),
+                quantity_of(resources.at("limits"), name),
+            ) && own > *limit
+            {
                 let at = containers.index(index);
                 let at = at.key(name);
                 let detail = format!("must be less than or equal to pod limits of {limit}");
@@ -174,6 +172,33 @@ pub(super) fn whole_pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
             }
         }
     }
+}
+
+/// What all containers together request, or are limited to: the running ones in sum, or the largest step of the
+/// initialisation.
+pub fn of_all_containers(spec: &Value, list: &str, name: &str) -> Option<Quantity> {
+    let amount =
+        |container: &Value| Quantity::from_value(container.at("resources").at(list).at(name));
+    let add = |sum: Option<Quantity>, more: Option<Quantity>| match (sum, more) {
+        (Some(sum), Some(more)) => Some(sum.plus(more)),
+        (sum, more) => sum.or(more),
+    };
+    let mut running = spec
+        .list("containers")
+        .iter()
+        .fold(None, |sum, container| add(sum, amount(container)));
+    let mut sidecars = None;
+    let mut initialising = None;
+    for container in spec.list("initContainers") {
+        if container.text("restartPolicy") == "Always" {
+            sidecars = add(sidecars, amount(container));
+            initialising = initialising.max(sidecars);
+        } else {
+            initialising = initialising.max(add(sidecars, amount(container)));
+        }
+    }
+    running = add(running, sidecars);
+    running.max(initialising)
 }
 
 /// Claims for devices that a pod's containers can refer to.

@@ -12,22 +12,24 @@ use crate::columns::Row;
 use crate::fields;
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
-use kubewright_validation::metadata::Rules;
 mod app_armor;
 mod claims;
+mod container_statuses;
+mod resize;
 mod resources;
 mod update;
 mod writes;
 
+use self::resize::Resizable;
 use crate::columns::pods;
 use crate::defaults::pod::pod;
 use crate::pod_gates;
+use crate::quality_of_service::Counted;
 use crate::warnings::pod::template;
 use crate::warnings::{addresses, name};
 use kubewright_validation::pod as validation;
 
 const KIND: [&str; 3] = ["", "v1", "Pod"];
-const METADATA: Rules = Rules::namespaced();
 
 const FIELDS: [&str; 10] = [
     "spec.nodeName",
@@ -46,6 +48,7 @@ const FIELDS: [&str; 10] = [
 #[derive(Debug)]
 pub(crate) struct Pod {
     completed: Completed,
+    resizable: Resizable,
 }
 
 /// When the resources of a pod as a whole are completed by those of its containers.
@@ -60,12 +63,28 @@ enum Completed {
 impl Pod {
     pub(crate) const NEWEST: Self = Self {
         completed: Completed::WhenStored,
+        resizable: Resizable::Everything,
     };
 
     /// Before 1.37, whose gate is `PodLevelResourcesFixDefaulting`.
     pub(crate) const COMPLETED_BY_DEFAULT: Self = Self {
         completed: Completed::ByDefault,
+        resizable: Resizable::Everything,
     };
+
+    /// Before 1.36, whose gates are `InPlacePodLevelResourcesVerticalScaling` and `InPlacePodVerticalScalingInitContainers`.
+    pub(crate) const RESIZED_BY_CONTAINER: Self = Self {
+        completed: Completed::ByDefault,
+        resizable: Resizable::LastingContainers,
+    };
+
+    /// What 1.37 decides by the gate `PodLevelResourcesFixKubeletQOSClass`.
+    fn counted(&self) -> Counted {
+        match self.completed {
+            Completed::WhenStored => Counted::Set,
+            Completed::ByDefault => Counted::Present,
+        }
+    }
 
     fn complete_to_store(&self, object: &mut Value) {
         if self.completed == Completed::WhenStored {
@@ -93,7 +112,7 @@ impl Strategy for Pod {
         generation::start(object);
         pod_gates::close(object, &["spec"]);
         self.complete_to_store(object);
-        writes::create(object);
+        writes::create(object, self.counted());
         creation.warnings.extend(app_armor::sync(object));
     }
 
@@ -104,9 +123,13 @@ impl Strategy for Pod {
                 pod_gates::close(new, &["spec"]);
                 new.take_from(old, "status");
             }
-            "ephemeralcontainers" => writes::ephemeral_containers(new, old),
+            "ephemeralcontainers" => {
+                writes::ephemeral_containers(new, old);
+                pod_gates::close(new, &["spec"]);
+            }
             "resize" => {
-                writes::resize(new, old);
+                resize::prepare(new, old, self.resizable);
+                pod_gates::close(new, &["spec"]);
                 self.keep_resources(new, old);
                 self.complete_to_store(new);
             }
@@ -114,7 +137,8 @@ impl Strategy for Pod {
                 if let Some(metadata) = new.part("metadata") {
                     metadata.take_from(old.at("metadata"), "deletionTimestamp");
                 }
-                return writes::status(new, old);
+                writes::status(new, old);
+                return pod_gates::close(new, &["spec"]);
             }
             _ => return,
         }
@@ -123,7 +147,7 @@ impl Strategy for Pod {
 
     fn validate(&self, object: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
-        METADATA.create(object, errors);
+        update::METADATA.create(object, errors);
         validation::create(object, errors);
     }
 
@@ -133,7 +157,7 @@ impl Strategy for Pod {
             "" => update::update(new, old, errors),
             "status" => update::status(new, old, errors),
             "ephemeralcontainers" => update::ephemeral_containers(new, old, errors),
-            "resize" => update::resize(new, old, errors),
+            "resize" => resize::validate(new, old, self.resizable, self.counted(), errors),
             _ => {}
         }
     }

@@ -2,6 +2,7 @@
 
 use kubewright_apimachinery::quantity::Quantity;
 use kubewright_apimachinery::view::{Edit, View};
+use kubewright_validation::pod::of_all_containers;
 use serde_json::{Map, Value};
 
 const OVERCOMMITTED: [&str; 2] = ["cpu", "memory"];
@@ -59,7 +60,7 @@ impl Whole {
     fn limit_pages(&mut self, spec: &Value) {
         let limits = containers(spec).flat_map(|each| each.at("resources").entries("limits"));
         for (name, _) in limits.filter(|(name, _)| name.starts_with(HUGE_PAGES)) {
-            if let Some(sum) = effective(spec, "limits", name)
+            if let Some(sum) = of_all_containers(spec, "limits", name)
                 && !self.requests.contains_key(name)
             {
                 let limit = self.limits.entry(name);
@@ -71,7 +72,7 @@ impl Whole {
     /// Requests what the containers do, and else what the limits are.
     fn request(&mut self, spec: &Value) {
         for name in OVERCOMMITTED {
-            if let Some(sum) = effective(spec, "requests", name) {
+            if let Some(sum) = of_all_containers(spec, "requests", name) {
                 let request = self.requests.entry(name);
                 request.or_insert_with(|| sum.to_string().into());
             }
@@ -92,7 +93,7 @@ impl Whole {
             {
                 continue;
             }
-            if let Some(sum) = effective(spec, "limits", name) {
+            if let Some(sum) = of_all_containers(spec, "limits", name) {
                 let is_more = Quantity::from_value(request).is_some_and(|request| request > sum);
                 let limit = if is_more {
                     request.clone()
@@ -122,31 +123,4 @@ fn is_of_pods(name: &str) -> bool {
 fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
     let initial = spec.list("initContainers").iter();
     initial.chain(spec.list("containers"))
-}
-
-/// What all containers together request, or are limited to: the running ones in sum, or the largest step of the
-/// initialisation.
-fn effective(spec: &Value, list: &str, name: &str) -> Option<Quantity> {
-    let amount =
-        |container: &Value| Quantity::from_value(container.at("resources").at(list).at(name));
-    let add = |sum: Option<Quantity>, more: Option<Quantity>| match (sum, more) {
-        (Some(sum), Some(more)) => Some(sum.plus(more)),
-        (sum, more) => sum.or(more),
-    };
-    let mut running = spec
-        .list("containers")
-        .iter()
-        .fold(None, |sum, container| add(sum, amount(container)));
-    let mut sidecars = None;
-    let mut initialising = None;
-    for container in spec.list("initContainers") {
-        if container.text("restartPolicy") == "Always" {
-            sidecars = add(sidecars, amount(container));
-            initialising = initialising.max(sidecars);
-        } else {
-            initialising = initialising.max(add(sidecars, amount(container)));
-        }
-    }
-    running = add(running, sidecars);
-    running.max(initialising)
 }

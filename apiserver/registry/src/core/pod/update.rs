@@ -7,17 +7,16 @@ use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::Value;
 
-use super::claims;
-use crate::quality_of_service::quality_of_service;
+use super::{claims, container_statuses};
 use kubewright_validation::check::{Errors, immutable, ip, problems, qualified_name};
 use kubewright_validation::formats::Family;
 use kubewright_validation::internal::{difference, shown};
 use kubewright_validation::metadata;
-use kubewright_validation::pod::{pod_annotations, whole};
+use kubewright_validation::pod::{MIRROR, NAMELESS, pod_annotations, whole};
 use kubewright_validation::semantic::same;
 
 /// How the metadata of pods are checked.
-const METADATA: metadata::Rules = metadata::Rules::namespaced();
+pub(super) const METADATA: metadata::Rules = metadata::Rules::namespaced();
 
 const POD: &str = "api.core.v1.PodSpec";
 
@@ -217,6 +216,10 @@ pub(crate) fn status(new: &Value, old: &Value, errors: &mut Errors) {
     if node != before.text("nominatedNodeName") && !node.is_empty() {
         let at = path.child("nominatedNodeName");
         problems(&at, node, names::dns1123_subdomain(node), errors);
+        if !old.at("spec").text("nodeName").is_empty() {
+            let detail = "may not be set on pods that are already bound to a node";
+            errors.push(FieldError::forbidden(&at, detail));
+        }
     }
     observed(now, &path, errors);
     immutable(now, before, &path, "qosClass", errors);
@@ -257,6 +260,8 @@ pub(crate) fn status(new: &Value, old: &Value, errors: &mut Errors) {
         ip(address.text("ip"), &addresses.index(index), errors);
     }
     two_families(now.at("hostIPs"), &addresses, errors);
+    container_statuses::users(now, spec, &path, errors);
+    container_statuses::allocated(now, spec, &path, errors);
 }
 
 /// Of two addresses one is of each family.
@@ -318,6 +323,11 @@ fn transitions(
 }
 
 pub(crate) fn ephemeral_containers(new: &Value, old: &Value, errors: &mut Errors) {
+    if old.at("metadata").at("annotations").has(MIRROR) {
+        let detail = "static pods do not support ephemeral containers";
+        errors.push(FieldError::forbidden(&NAMELESS, detail));
+        return;
+    }
     metadata::older_changed(new, old, errors);
     METADATA.create(new, errors);
     whole(new, errors);
@@ -339,92 +349,6 @@ pub(crate) fn ephemeral_containers(new: &Value, old: &Value, errors: &mut Errors
                 errors.push(FieldError::forbidden(&path, &detail));
             }
             Some(_) => {}
-        }
-    }
-}
-
-pub(crate) fn resize(new: &Value, old: &Value, errors: &mut Errors) {
-    metadata::older_changed(new, old, errors);
-    METADATA.create(new, errors);
-    whole(new, errors);
-    let path = Path::new("spec");
-    if quality_of_service(new) != old.at("status").text("qosClass") {
-        errors.push(FieldError::invalid(
-            &path,
-            new.at("status").at("qosClass").clone(),
-            "Pod QOS Class may not change as a result of resizing",
-        ));
-    }
-    let mut munged = new.at("spec").clone();
-    if !in_place(new, old, &path, errors) {
-        return;
-    }
-    for list in ["containers", "initContainers"] {
-        let at = path.child(list);
-        let before = old.at("spec").list(list);
-        let now = new.at("spec").list(list);
-        for (index, ((now, before), container)) in
-            now.iter().zip(before).zip(munged.each(list)).enumerate()
-        {
-            if list == "initContainers" && before.text("restartPolicy") != "Always" {
-                if !same(now, before) {
-                    let detail = "resources for non-sidecar init containers are immutable";
-                    errors.push(FieldError::forbidden(&path, detail));
-                }
-                continue;
-            }
-            let at = at.index(index);
-            resized(now, before, &at.child("resources"), errors);
-            container.take_from(before, "resizePolicy");
-            let others_kept = ["limits", "requests"].into_iter().all(|list| {
-                let (now, before) = (now.at("resources"), before.at("resources"));
-                let other = |resources: &Value| {
-                    let mut map = resources.map(list).cloned().unwrap_or_default();
-                    map.retain(|name, _| name != "cpu" && name != "memory");
-                    map
-                };
-                other(now) == other(before)
-            });
-            if others_kept {
-                container.take_from(before, "resources");
-            }
-            if !same(container, before) {
-                let detail = "only cpu and memory resources are mutable";
-                errors.push(FieldError::forbidden(&path, detail));
-            }
-        }
-    }
-}
-
-/// Whether the containers are still the same ones.
-fn in_place(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) -> bool {
-    let before = errors.len();
-    for list in ["containers", "initContainers"] {
-        let at = path.child(list);
-        let (now, was) = (new.at("spec").list(list), old.at("spec").list(list));
-        if now.len() != was.len() {
-            let detail = format!("{list} may not be added or removed on resize");
-            errors.push(FieldError::forbidden(&at, &detail));
-            continue;
-        }
-        for (index, (now, was)) in now.iter().zip(was).enumerate() {
-            if now.text("name") != was.text("name") {
-                let detail = format!("{list} may not be renamed or reordered on resize");
-                let at = at.index(index);
-                errors.push(FieldError::forbidden(&at.child("name"), &detail));
-            }
-        }
-    }
-    errors.len() == before
-}
-
-fn resized(now: &Value, before: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let (new, old) = (now.at("resources"), before.at("resources"));
-    for list in ["requests", "limits"] {
-        let removed = old.entries(list).any(|(name, _)| !new.at(list).has(name));
-        if removed {
-            let detail = format!("resource {list} cannot be removed");
-            errors.push(FieldError::forbidden(&path.child(list), &detail));
         }
     }
 }

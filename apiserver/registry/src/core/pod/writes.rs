@@ -5,10 +5,10 @@ use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
 use crate::metadata;
-use crate::quality_of_service::quality_of_service;
+use crate::quality_of_service::{Counted, quality_of_service};
 
-pub(super) fn create(pod: &mut Value) {
-    let mut status = json!({ "phase": "Pending", "qosClass": quality_of_service(pod) });
+pub(super) fn create(pod: &mut Value, counted: Counted) {
+    let mut status = json!({ "phase": "Pending", "qosClass": quality_of_service(pod, counted) });
     if !pod.at("spec").list("schedulingGates").is_empty() {
         status.put(
             "conditions",
@@ -117,36 +117,6 @@ pub(super) fn ephemeral_containers(new: &mut Value, old: &Value) {
         match containers {
             Value::Null => spec.drop_field("ephemeralContainers"),
             containers => spec.put("ephemeralContainers", containers),
-        }
-    }
-}
-
-/// What `pods/resize` may change: the resources and resize policies of containers. An object whose containers are
-/// others goes on as it is, so that validation refuses it.
-pub(super) fn resize(new: &mut Value, old: &Value) {
-    let lists = ["containers", "initContainers"];
-    let names = |object: &Value, list: &str| -> Vec<String> {
-        let containers = object.at("spec").list(list).iter();
-        containers.map(|c| c.text("name").to_owned()).collect()
-    };
-    if lists
-        .iter()
-        .any(|list| names(new, list) != names(old, list))
-    {
-        return;
-    }
-    let wanted = new.at("spec").clone();
-    new.take_from(old, "spec");
-    new.take_from(old, "status");
-    metadata::reset(new, old);
-    let Some(spec) = new.part("spec") else {
-        return;
-    };
-    spec.take_from(&wanted, "resources");
-    for list in lists {
-        for (container, wanted) in spec.each(list).zip(wanted.list(list)) {
-            container.take_from(wanted, "resources");
-            container.take_from(wanted, "resizePolicy");
         }
     }
 }

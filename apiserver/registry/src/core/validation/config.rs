@@ -24,7 +24,7 @@ pub(crate) fn config_map(object: &Value, errors: &mut Errors) {
         let path = Path::new(field);
         for (key, value) in object.entries(field) {
             problems(&path.key(key), key, formats::config_key(key), errors);
-            if field == "data" && object.at("binaryData").has(key) {
+            if field == "data" && object.at("binaryData").get(key).is_some() {
                 let detail = "duplicate of key present in binaryData";
                 errors.push(FieldError::invalid(&path.key(key), key, detail));
             }
@@ -69,7 +69,8 @@ pub(crate) fn secret(object: &Value, errors: &mut Errors) {
     }
     let data = object.at("data");
     let mut need = |key: &str| {
-        let missing = data.at(key).is_null();
+        // Null is a value without bytes.
+        let missing = data.get(key).is_none();
         if missing {
             errors.push(FieldError::required(&path.key(key), ""));
         }
@@ -90,7 +91,9 @@ pub(crate) fn secret(object: &Value, errors: &mut Errors) {
         "kubernetes.io/dockerconfigjson" if need(".dockerconfigjson") => {
             json_text(data, ".dockerconfigjson", &path, errors);
         }
-        "kubernetes.io/basic-auth" if !data.has("username") && !data.has("password") => {
+        "kubernetes.io/basic-auth"
+            if data.get("username").is_none() && data.get("password").is_none() =>
+        {
             need("username");
             need("password");
         }

@@ -77,9 +77,7 @@ pub(crate) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
         {
             requests.take_from(before.at("resources").at("requests"), "storage");
         }
-        if spec.has("volumeAttributesClassName") {
-            spec.take_from(before, "volumeAttributesClassName");
-        }
+        spec.take_from(before, "volumeAttributesClassName");
     }
     if !same_type("api.core.v1.PersistentVolumeClaimSpec", &spec, &was) {
         let detail = format!(
@@ -99,6 +97,19 @@ pub(crate) fn claim_update(new: &Value, old: &Value, errors: &mut Errors) {
     // The path lacks `spec`, as the real one does.
     let root = Path::root();
     immutable(new.at("spec"), before, &root, "volumeMode", errors);
+    let field = "volumeAttributesClassName";
+    let (class, was) = (new.at("spec").at(field), before.at(field));
+    if class != was && old.at("status").has("currentVolumeAttributesClassName") {
+        let to = match class.as_str() {
+            None => "nil",
+            Some("") => "empty string",
+            Some(_) => return,
+        };
+        let detail = format!(
+            "update to {to} is forbidden when status.currentVolumeAttributesClassName is not nil"
+        );
+        errors.push(FieldError::forbidden(&path.child(field), &detail));
+    }
 }
 
 pub(crate) fn volume(object: &Value, errors: &mut Errors) {

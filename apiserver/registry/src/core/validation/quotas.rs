@@ -44,6 +44,27 @@ pub(crate) fn quota_update(new: &Value, old: &Value, errors: &mut Errors) {
     }
 }
 
+/// What may be requested, but not used.
+pub(crate) fn warnings(hard: &Value) -> Vec<String> {
+    let mut out = Vec::new();
+    for resource in ["cpu", "memory", "storage", "ephemeral-storage"] {
+        let mut request = format!("requests.{resource}");
+        if !hard.has(&request) && matches!(resource, "cpu" | "memory") {
+            resource.clone_into(&mut request);
+        }
+        let limit = format!("limits.{resource}");
+        let amount = |name: &str| Spelled::from_value(hard.at(name));
+        if let (Some(requested), Some(most)) = (amount(&request), amount(&limit))
+            && *requested > *most
+        {
+            out.push(format!(
+                "ResourceQuota {request} ({requested}) should be less than {limit} ({most})"
+            ));
+        }
+    }
+    out
+}
+
 fn hard(holder: &Value, path: &Path<'_>, list: &str, errors: &mut Errors) {
     let path = path.child(list);
     for (name, value) in holder.entries(list) {

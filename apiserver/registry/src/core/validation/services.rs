@@ -62,7 +62,21 @@ fn balancer_ingress(ingress: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
+/// How the endpoints of a service are chosen was once said by another annotation, which has to say the same.
+fn topology(object: &Value, errors: &mut Errors) {
+    const HINTS: &str = "service.kubernetes.io/topology-aware-hints";
+    const MODE: &str = "service.kubernetes.io/topology-mode";
+    let annotations = object.at("metadata").at("annotations");
+    let mode = annotations.at(MODE);
+    if annotations.has(HINTS) && annotations.has(MODE) && mode != annotations.at(HINTS) {
+        let path = Path::new("metadata.annotations");
+        let detail = format!("must match annotations[{HINTS}] when both are specified");
+        errors.push(FieldError::invalid(&path.key(MODE), mode.clone(), &detail));
+    }
+}
+
 pub(crate) fn service(object: &Value, errors: &mut Errors) {
+    topology(object, errors);
     let spec = object.at("spec");
     let path = Path::new("spec");
     let kind = spec.text("type");
