@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use kubewright_apimachinery::conform::{Medium, write_empties};
+use kubewright_apimachinery::conform::{Medium, UnseenBytes, unseen_bytes, write_empties};
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::user::User;
 use kubewright_fieldmanagement::NewManagedFields;
@@ -36,7 +36,8 @@ impl Operation {
 #[derive(Clone, Debug)]
 #[expect(
     clippy::exhaustive_structs,
-    reason = "built by the handlers inside this crate"
+    clippy::struct_excessive_bools,
+    reason = "the handlers of requests build it, and each is a fact of its own"
 )]
 pub struct Attributes {
     /// The operation.
@@ -63,6 +64,11 @@ pub struct Attributes {
     pub empties: bool,
     /// Whether a webhook patched the object.
     pub patched: bool,
+    /// Whether the object has a time of this request, which is finer than JSON shows: its creation, or that of a field manager.
+    pub timed: bool,
+    /// The lists of a custom object that a policy set to none at all, as JSON pointers: they are null where the object is
+    /// stored.
+    pub unset_lists: Vec<String>,
     /// The `managedFields` as they were before a webhook's patch reached them, if one did.
     pub unpatched_managed_fields: Option<Value>,
     /// The JSON of the `managedFields` of a new object, until an admission step reads them: `object` does not contain them
@@ -82,10 +88,33 @@ impl Attributes {
         }
     }
 
+    /// The bytes of the object that are stored otherwise than readers see them.
+    pub fn unseen_bytes(&self) -> Option<UnseenBytes> {
+        self.empties
+            .then(|| unseen_bytes(&self.kind, &self.object))
+            .flatten()
+    }
+
+    /// Makes null of the lists that a policy set to none at all.
+    pub fn write_unset_lists(&mut self) {
+        set_to_null(&mut self.object, &self.unset_lists);
+    }
+
     /// Makes the object what comes back from where it is written.
     pub fn write_empties(&mut self, medium: Medium) {
         if std::mem::take(&mut self.empties) {
             write_empties(&self.kind, &mut self.object, medium);
+        }
+    }
+}
+
+/// Makes null of the lists at these JSON pointers that are still empty.
+pub(crate) fn set_to_null(object: &mut Value, places: &[String]) {
+    for place in places {
+        let list = object.pointer_mut(place);
+        let empty = list.filter(|list| list.as_array().is_some_and(Vec::is_empty));
+        if let Some(list) = empty {
+            *list = Value::Null;
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use kubewright_apimachinery::go_base64;
 use kubewright_apimachinery::json::order;
 use serde_json::{Map, Value};
 
@@ -9,6 +10,8 @@ use serde_json::{Map, Value};
 #[derive(Debug)]
 enum Shape {
     String(&'static str),
+    /// A string of base64.
+    Bytes,
     Flag,
     Int32,
     Int64,
@@ -102,7 +105,7 @@ static RESPONSE: Struct = Struct {
         ("uid", Shape::String("types.UID")),
         ("allowed", Shape::Flag),
         ("status", Shape::Struct(&STATUS)),
-        ("patch", Shape::String("[]uint8")),
+        ("patch", Shape::Bytes),
         ("patchType", Shape::String("@PatchType")),
         ("auditAnnotations", Shape::StringMap),
         ("warnings", Shape::Strings),
@@ -246,6 +249,11 @@ impl Check<'_> {
             | (Shape::String(_), Value::String(_))
             | (Shape::Flag, Value::Bool(_))
             | (Shape::Raws, Value::Array(_)) => {}
+            (Shape::Bytes, Value::String(text)) => {
+                if let Err(why) = go_base64::decode(text) {
+                    self.faults.push((path.to_owned(), why));
+                }
+            }
             (Shape::Int64, Value::Number(number)) if number.is_i64() => {}
             (Shape::Int32, Value::Number(number))
                 if number.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => {}
@@ -299,6 +307,7 @@ impl Check<'_> {
     fn go_type(&self, shape: &Shape) -> String {
         match shape {
             Shape::String(name) => name.replace('@', &format!("{}.", self.version)),
+            Shape::Bytes => "[]uint8".to_owned(),
             Shape::Flag => "bool".to_owned(),
             Shape::Int32 => "int32".to_owned(),
             Shape::Int64 => "int64".to_owned(),

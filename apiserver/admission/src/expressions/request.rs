@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::attributes::Attributes;
 use crate::head::Head;
+use crate::kinds::is_built_in;
 use crate::matching::Matched;
 
 /// A request as expressions see it, its objects in the version that was matched.
@@ -15,6 +16,8 @@ pub(crate) struct Request<'a> {
     attributes: &'a Attributes,
     object: &'a Value,
     old: &'a Value,
+    /// Whether the API server holds the objects in Go types, and not as the JSON that custom objects are.
+    has_native_objects: bool,
     head: Value,
     /// What match conditions see instead, if it is not the same: the matched kind, but the resource of the request.
     head_of_conditions: Option<Value>,
@@ -39,9 +42,23 @@ impl<'a> Request<'a> {
             attributes,
             object,
             old,
+            has_native_objects: is_built_in(&matched.kind),
             head: head(attributes, matched),
             head_of_conditions: (!Arc::ptr_eq(own, &matched.resource)).then(of_conditions),
         }
+    }
+
+    /// The request with its objects as JSON, whatever their kind: what mutations of policies without match conditions get.
+    pub(crate) fn with_json_objects(self) -> Self {
+        Self {
+            has_native_objects: false,
+            ..self
+        }
+    }
+
+    /// The object and the old object.
+    pub(crate) fn objects(&self) -> [&Value; 2] {
+        [self.object, self.old]
     }
 
     /// The `request` that policies see.
@@ -56,7 +73,7 @@ impl<'a> Request<'a> {
     ) -> Variables<'v> {
         let variables = self.variables(&Value::Null, Some(authority));
         match &self.head_of_conditions {
-            Some(head) => variables.with_json("request", head),
+            Some(head) => variables.with_native("request", head),
             None => variables,
         }
     }
@@ -67,11 +84,18 @@ impl<'a> Request<'a> {
         namespace: &'v Value,
         authority: Option<&Authority<'v>>,
     ) -> Variables<'v> {
-        let variables = Variables::new()
-            .with_json("object", self.object)
-            .with_json("oldObject", self.old)
-            .with_json("request", &self.head)
-            .with_json("namespaceObject", namespace);
+        let variables = if self.has_native_objects {
+            Variables::new()
+                .with_native("object", self.object)
+                .with_native("oldObject", self.old)
+        } else {
+            Variables::new()
+                .with_json("object", self.object)
+                .with_json("oldObject", self.old)
+        };
+        let variables = variables
+            .with_native("request", &self.head)
+            .with_native("namespaceObject", namespace);
         let Some(authority) = authority else {
             return variables;
         };

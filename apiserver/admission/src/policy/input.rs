@@ -5,6 +5,7 @@ use kubewright_apimachinery::view::View as _;
 use kubewright_cel::{Authority, Variables};
 use serde_json::{Map, Value, json};
 
+use super::params::Params;
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
 use crate::expressions::Request;
@@ -15,7 +16,7 @@ pub(super) struct Input<'a> {
     pub(super) attributes: &'a Attributes,
     pub(super) request: &'a Request<'a>,
     pub(super) namespace: &'a Namespace,
-    pub(super) params: &'a Value,
+    pub(super) params: &'a Params,
 }
 
 /// What expressions see of the namespace of a request: null for cluster-scoped objects and for namespaces themselves.
@@ -31,7 +32,7 @@ impl<'a> Input<'a> {
     /// The variables of match conditions, before those that the policy composes.
     pub(super) fn variables_of_conditions(&self, authority: &Authority<'a>) -> Variables<'a> {
         let variables = self.request.variables_of_conditions(authority);
-        variables.with_json("params", self.params)
+        self.params.add_to(variables)
     }
 
     /// The variables of other expressions, before those that the policy composes.
@@ -41,7 +42,7 @@ impl<'a> Input<'a> {
         authority: Option<&Authority<'a>>,
     ) -> Variables<'a> {
         let variables = self.request.variables(namespace, authority);
-        variables.with_json("params", self.params)
+        self.params.add_to(variables)
     }
 }
 

@@ -2,9 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_apimachinery::meta::GroupVersionKind;
+use kubewright_apimachinery::types::{self, Shape, TypeRef};
 use kubewright_apimachinery::view::View as _;
-use kubewright_cel::{List, Map as CelMap, Record, Value as Cel};
-use serde_json::{Value, json};
+use kubewright_cel::{Map as CelMap, Record, Value as Cel};
+use serde_json::{Map, Value, json};
 
 use super::literal::{check_type_names, number, to_json};
 
@@ -12,6 +14,8 @@ use super::literal::{check_type_names, number, to_json};
 pub(super) struct Structs<'a> {
     pub(super) request: &'a Value,
     pub(super) namespace: &'a Value,
+    /// The objects of the request, with their kind.
+    pub(super) objects: [(&'a GroupVersionKind, &'a Value); 2],
 }
 
 /// A list of `JSONPatch` as the document of a JSON patch.
@@ -80,7 +84,7 @@ fn converted(value: &Cel<'_>, structs: &Structs<'_>) -> Result<Value, String> {
         Cel::Double(value) => number(*value),
         Cel::Bytes(bytes) => STANDARD.encode(bytes).into(),
         Cel::List(list) => {
-            if structs.is_native(list) {
+            if list.is_native() {
                 return Err(
                     "type conversion error from 'list(dyn)' to '*structpb.Value'".to_owned(),
                 );
@@ -89,10 +93,15 @@ fn converted(value: &Cel<'_>, structs: &Structs<'_>) -> Result<Value, String> {
             Value::Array(items.collect::<Result<_, _>>()?)
         }
         Cel::Map(map) => {
-            if let Some(name) = structs.name(map) {
-                return Err(format!(
-                    "type conversion error from struct type {name} to *structpb.Value"
-                ));
+            if map.is_native() {
+                return Err(match structs.name(map) {
+                    Some(name) => {
+                        format!("type conversion error from struct type {name} to *structpb.Value")
+                    }
+                    None => {
+                        "type conversion error from 'map(dyn, dyn)' to '*structpb.Value'".to_owned()
+                    }
+                });
             }
             let members = map.entries().into_iter().map(|(key, value)| {
                 let Some(name) = key.as_str() else {
@@ -131,34 +140,54 @@ fn word(name: &str) -> &str {
 }
 
 impl Structs<'_> {
-    /// The type of the struct that a map stands for.
-    fn name(&self, map: &CelMap<'_>) -> Option<&'static str> {
-        let (CelMap::Json(members) | CelMap::Declared(members, _)) = map else {
+    /// The type of the struct that a map stands for; none if it is a map.
+    fn name(&self, map: &CelMap<'_>) -> Option<String> {
+        let CelMap::Declared(members, _) = map else {
             return None;
         };
-        let (request, namespace) = (self.request, self.namespace);
-        [
+        let request = self.request;
+        let known = [
             (request, "v1.AdmissionRequest"),
             (request.at("kind"), "v1.GroupVersionKind"),
             (request.at("requestKind"), "v1.GroupVersionKind"),
             (request.at("resource"), "v1.GroupVersionResource"),
             (request.at("requestResource"), "v1.GroupVersionResource"),
             (request.at("userInfo"), "v1.UserInfo"),
-            (namespace, "v1.Namespace"),
-            (namespace.at("metadata"), "v1.ObjectMeta"),
-            (namespace.at("spec"), "v1.NamespaceSpec"),
-            (namespace.at("status"), "v1.NamespaceStatus"),
-        ]
-        .into_iter()
-        .find_map(|(of, name)| std::ptr::eq(of.as_object()?, *members).then_some(name))
+        ];
+        let known = known
+            .into_iter()
+            .find(|(of, _)| of.as_object().is_some_and(|of| std::ptr::eq(of, *members)));
+        if let Some((_, name)) = known {
+            return Some(name.to_owned());
+        }
+        let namespace = types::named("v1", "Namespace").map(|of| (of, self.namespace));
+        let objects = self.objects.iter();
+        let objects = objects.filter_map(|(kind, object)| Some((types::root(kind)?, *object)));
+        objects
+            .chain(namespace)
+            .find_map(|(of, object)| struct_at(of, object, members))
     }
+}
 
-    /// Whether a list is one of Go's own.
-    fn is_native(&self, list: &List<'_>) -> bool {
-        let (List::Json(items) | List::Declared(items, _)) = list else {
-            return false;
-        };
-        let groups = self.request.at("userInfo").list("groups");
-        !groups.is_empty() && std::ptr::eq(groups, *items)
+/// The Go name of the struct in an object of this type that these are the members of.
+fn struct_at(of: TypeRef, object: &Value, members: &Map<String, Value>) -> Option<String> {
+    let all = object.as_object()?;
+    if std::ptr::eq(all, members) {
+        let mut parts = of.name().rsplit('.');
+        let (name, package) = (parts.next()?, parts.next()?);
+        return Some(format!("{package}.{name}"));
     }
+    all.iter().find_map(|(name, value)| {
+        let slot = of.field(name)?.slot();
+        let below = slot.object()?;
+        match (&slot.shape, value) {
+            (Shape::Map(..), Value::Object(map)) => map
+                .values()
+                .find_map(|value| struct_at(below, value, members)),
+            (_, Value::Array(items)) => items
+                .iter()
+                .find_map(|item| struct_at(below, item, members)),
+            _ => struct_at(below, value, members),
+        }
+    })
 }

@@ -1,8 +1,11 @@
 //! The values that apply configurations make, `Object`, as JSON.
 
+use std::collections::BTreeSet;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_cel::Value as Cel;
+use kubewright_apimachinery::patch::json::escape;
+use kubewright_cel::{List, Map as CelMap, Value as Cel};
 use serde_json::{Map, Number, Value};
 
 /// A value as JSON.
@@ -99,34 +102,63 @@ fn check(value: &Cel<'_>, place: &str, wrong: &mut Vec<String>) {
     }
 }
 
-/// The paths of the wanted values in an `Object`.
-pub(super) fn paths(value: &Cel<'_>, wanted: impl Fn(&Cel<'_>) -> bool) -> Vec<String> {
-    let mut found = Vec::new();
-    find(value, String::new(), &wanted, &mut found);
+/// The JSON pointers of the parts of an `Object` that stay values of the language: unsigned numbers, nulls, and lists and maps of an
+/// expression that stand inside of others, of which the real server converts the outer one alone.
+pub(super) fn unconverted(value: &Cel<'_>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    find_unconverted(value, String::new(), false, &mut found);
     found
 }
 
-fn find(
-    value: &Cel<'_>,
-    path: String,
-    wanted: &impl Fn(&Cel<'_>) -> bool,
-    found: &mut Vec<String>,
-) {
+fn find_unconverted(value: &Cel<'_>, place: String, is_inside: bool, found: &mut BTreeSet<String>) {
+    let stays = match value {
+        Cel::Uint(_) | Cel::Null => true,
+        Cel::List(list) => is_inside && (list.is_native() || matches!(list, List::Values(_))),
+        Cel::Map(map) => is_inside && (map.is_native() || matches!(map, CelMap::Values(_))),
+        _ => false,
+    };
+    if stays {
+        found.insert(place);
+        return;
+    }
     match value {
-        value if wanted(value) => found.push(path),
         Cel::Record(record) => {
             for (name, value) in record.fields() {
-                find(value, format!("{path}.{name}"), wanted, found);
+                find_unconverted(value, below(&place, name), false, found);
             }
         }
         Cel::List(list) => {
             for (index, item) in list.iter().enumerate() {
-                find(&item, format!("{path}[{index}]"), wanted, found);
+                find_unconverted(&item, format!("{place}/{index}"), true, found);
             }
         }
         Cel::Map(map) => {
             for (key, value) in map.entries() {
-                find(&value, format!("{path}.{key}"), wanted, found);
+                find_unconverted(&value, below(&place, &key.to_string()), true, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The JSON pointer of a field.
+fn below(place: &str, name: &str) -> String {
+    format!("{place}/{}", escape(name))
+}
+
+/// The fields of an `Object` that are lists without items, as JSON pointers.
+pub(super) fn empty_lists(value: &Cel<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    find_empty_lists(value, String::new(), &mut found);
+    found
+}
+
+fn find_empty_lists(value: &Cel<'_>, place: String, found: &mut Vec<String>) {
+    match value {
+        Cel::List(list) if list.is_empty() => found.push(place),
+        Cel::Record(record) => {
+            for (name, value) in record.fields() {
+                find_empty_lists(value, below(&place, name), found);
             }
         }
         _ => {}

@@ -6,7 +6,6 @@ use kubewright_apiextensions::custom::{Custom, convert};
 use kubewright_apimachinery::conform::Medium;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::view::{Edit as _, View as _};
-use kubewright_registry::Resource;
 use kubewright_webhook_client::Reach;
 use serde_json::Value;
 
@@ -14,7 +13,7 @@ use super::binding::Binding;
 use super::definition::{Definition, Selected};
 use super::input::{self, Input};
 use super::mutator::{Failure, Mutator};
-use super::params;
+use super::params::{self, Params};
 use super::refusals::Refusals;
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
@@ -38,7 +37,7 @@ pub(super) struct Dispatch<'a> {
 struct Invocation<'p> {
     policy: &'p Policy,
     binding: &'p Binding,
-    params: Arc<Value>,
+    params: Params,
     /// Which of the versions it gets.
     version: usize,
 }
@@ -49,6 +48,8 @@ struct Version {
     object: Value,
     old: Value,
     mutated: bool,
+    /// Its lists that were set to none at all.
+    unset: Vec<String>,
 }
 
 impl Dispatch<'_> {
@@ -114,6 +115,7 @@ impl Dispatch<'_> {
                                 object: form.object.clone(),
                                 old: form.old.clone(),
                                 mutated: false,
+                                unset: Vec::new(),
                             });
                             versions.len() - 1
                         }
@@ -135,7 +137,7 @@ impl Dispatch<'_> {
                     Ok(params) => invocations.extend(params.into_iter().map(|params| Invocation {
                         policy,
                         binding,
-                        params: untyped(resource.as_deref(), params),
+                        params: params.native(),
                         version,
                     })),
                     Err(why) => refusals.misconfigured(policy, Some(binding), &why),
@@ -184,7 +186,7 @@ impl Dispatch<'_> {
                 }
                 let mutated = self.with_input(invocation, version, &namespace, |input| {
                     let (matched, object) = (&version.matched, &version.object);
-                    mutator.mutated(mutation, input, &registry, matched, object)
+                    mutator.mutated(mutation, input, &registry, matched, object, &version.unset)
                 });
                 let mutated = mutated.and_then(|object| {
                     self.in_own_version(&version.matched)
@@ -194,8 +196,9 @@ impl Dispatch<'_> {
                 match mutated {
                     Ok(object) => {
                         version.mutated = true;
-                        if let Some(object) = object {
-                            version.object = object;
+                        if let Some(mutated) = object {
+                            version.object = mutated.object;
+                            version.unset = mutated.unset;
                         }
                         let Matched { resource, kind } = &version.matched;
                         if kind.kind == resource.kind {
@@ -222,6 +225,12 @@ impl Dispatch<'_> {
     ) -> T {
         let attributes = &*self.attributes;
         let request = Request::new(attributes, &version.matched, &version.object, &version.old);
+        // Who evaluates match conditions leaves the objects in Go types behind.
+        let request = if invocation.policy.expressions.has_conditions() {
+            request
+        } else {
+            request.with_json_objects()
+        };
         with(&Input {
             cluster: self.cluster,
             attributes,
@@ -262,8 +271,10 @@ impl Dispatch<'_> {
         let Version {
             matched,
             mut object,
+            unset,
             ..
         } = version;
+        attributes.unset_lists.extend(unset);
         object.fill_text("kind", &matched.kind.kind);
         object.fill_text("apiVersion", &matched.kind.api_version());
         if matched.kind != attributes.kind {
@@ -275,6 +286,8 @@ impl Dispatch<'_> {
             object = converted.map_err(failed)?;
         }
         attributes.object = object;
+        // Bytes that a patch set to null are read back as empty ones.
+        attributes.empties = is_built_in(&attributes.kind);
         attributes.patched = true;
         Ok(())
     }
@@ -283,21 +296,9 @@ impl Dispatch<'_> {
 impl Invocation<'_> {
     /// What tells it from others between the rounds.
     fn id(&self) -> Arc<str> {
-        let metadata = self.params.at("metadata");
+        let metadata = self.params.metadata();
         let (namespace, name) = (metadata.text("namespace"), metadata.text("name"));
         let (policy, binding) = (&self.policy.name, &self.binding.name);
         format!("{policy}/{binding}/{namespace}/{name}").into()
     }
-}
-
-/// Parameters of built-in kinds have neither apiVersion nor kind here: the real server reads them from typed caches.
-fn untyped(resource: Option<&Resource>, params: Arc<Value>) -> Arc<Value> {
-    let typed = resource.is_some_and(|of| is_built_in(&of.group_version_kind()));
-    if !typed {
-        return params;
-    }
-    let mut params = Arc::unwrap_or_clone(params);
-    params.drop_field("apiVersion");
-    params.drop_field("kind");
-    Arc::new(params)
 }

@@ -1,10 +1,13 @@
 //! The mutations of a mutating policy, compiled, and what one of them makes of an object.
 
-use std::cell::LazyCell;
+use std::borrow::Cow;
 
+use kubewright_apiextensions::custom::Custom;
 use kubewright_apimachinery::conform::{
     Medium, conform, converter_words, cut_integers, write_empties,
 };
+use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::json::{order, ordered};
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::patch::json::Patch;
 use kubewright_apimachinery::status::Status;
@@ -19,6 +22,7 @@ use super::input::Input;
 use super::json_patch::{Structs, operations};
 use super::literal::{self, to_json};
 use super::variables::composition;
+use crate::attributes::set_to_null;
 use crate::expressions::{Conditions, Expression, Outcome};
 use crate::kinds::{is_built_in, keep_kind};
 use crate::matching::Matched;
@@ -44,6 +48,13 @@ pub(super) struct Mutation {
 enum Form {
     ApplyConfiguration,
     JsonPatch,
+}
+
+/// What a mutation made of an object.
+pub(super) struct Mutated {
+    pub(super) object: Value,
+    /// The lists of a custom object that were set to none at all, as JSON pointers: they are there until the object is stored.
+    pub(super) unset: Vec<String>,
 }
 
 /// Why a mutation did not change the object.
@@ -85,6 +96,10 @@ impl Compile for Mutator {
 }
 
 impl Mutator {
+    pub(super) fn has_conditions(&self) -> bool {
+        !self.conditions.is_empty()
+    }
+
     /// Whether the match conditions hold.
     pub(super) fn conditions(&self, input: &Input<'_>) -> Outcome {
         let (cluster, user) = (input.cluster, &input.attributes.user);
@@ -102,7 +117,8 @@ impl Mutator {
         registry: &Registry,
         matched: &Matched,
         object: &Value,
-    ) -> Result<Option<Value>, Failure> {
+        unset: &[String],
+    ) -> Result<Option<Mutated>, Failure> {
         let (cluster, user) = (input.cluster, &input.attributes.user);
         let authorizer = |check: &AccessCheck<'_>| cluster.authorize(user, check);
         let authority = Authority::new(&authorizer);
@@ -112,14 +128,29 @@ impl Mutator {
         match mutation.form {
             Form::ApplyConfiguration => {
                 let applied = apply_configuration(&value, registry, matched, object);
-                applied.map(Some).map_err(Failure::Policy)
+                let mut applied = applied.map_err(Failure::Policy)?;
+                applied.unset.extend_from_slice(unset);
+                Ok(Some(applied))
             }
             Form::JsonPatch => {
                 let structs = Structs {
                     request: input.request.head(),
                     namespace: &input.namespace.shown,
+                    objects: input
+                        .request
+                        .objects()
+                        .map(|object| (&matched.kind, object)),
                 };
-                json_patch(&value, &structs, matched, object)
+                // A patch is of the JSON of the object, which has null for such a list.
+                let mut object = Cow::Borrowed(object);
+                if !unset.is_empty() {
+                    set_to_null(object.to_mut(), unset);
+                }
+                let patched = json_patch(&value, &structs, matched, &object)?;
+                Ok(patched.map(|object| Mutated {
+                    object,
+                    unset: Vec::new(),
+                }))
             }
         }
     }
@@ -140,24 +171,15 @@ fn apply_configuration(
     registry: &Registry,
     matched: &Matched,
     object: &Value,
-) -> Result<Value, String> {
+) -> Result<Mutated, String> {
     let kind = &matched.kind;
     literal::check_type_names(value)?;
     let patch = to_json(value);
     let mut patch = patch.map_err(|_| "invalid return type: *dynamic.ObjectVal".to_owned())?;
     patch.put("apiVersion", kind.api_version());
     patch.put("kind", kind.kind.as_str());
-    let is_unsigned = |value: &Cel<'_>| matches!(value, Cel::Uint(_));
-    let applied = if let Some(path) = literal::paths(value, is_unsigned).first() {
-        Err(format!(
-            "failed to convert patch object to typed object: {path}: expected numeric (int or float), got uint64"
-        ))
-    } else {
-        let nulls = LazyCell::new(|| literal::paths(value, |value| matches!(value, Cel::Null)));
-        merge_unowned(registry, kind, object, &patch, |path| {
-            nulls.iter().any(|null| null == path)
-        })
-    };
+    let unconverted = literal::unconverted(value);
+    let applied = merge_unowned(registry, kind, object, &patch, &unconverted);
     let mut applied = applied.map_err(|why| format!("error applying patch: {why}"))?;
     cut_integers(kind, &mut applied);
     typed(kind, &mut applied).map_err(|why| {
@@ -165,7 +187,15 @@ fn apply_configuration(
         let (group, version, kind) = (&kind.group, &kind.version, &kind.kind);
         format!("unable to convert unstructured object to {group}/{version}, Kind={kind}: {why}")
     })?;
-    Ok(applied)
+    let mut unset = Vec::new();
+    if !is_built_in(kind) {
+        unset = literal::empty_lists(value);
+        unset.retain(|place| object.pointer(place).is_none());
+    }
+    Ok(Mutated {
+        object: applied,
+        unset,
+    })
 }
 
 /// Makes the object what its kind makes of it; answers the fields that the kind does not have.
@@ -187,8 +217,9 @@ fn json_patch(
     let operations = operations(value, structs).map_err(Failure::Policy)?;
     let failed = |why: &dyn std::fmt::Display| Failure::Policy(format!("JSON Patch: {why}"));
     let patch = Patch::from_value(operations).map_err(|why| failed(&why))?;
+    let patch = patch.with_nulls_as_values();
     let mut patched = object.clone();
-    match patch.with_nulls_as_values().apply(&mut patched) {
+    match patch.apply(&mut patched) {
         Ok(()) => {}
         Err(why) if why.is_failed_test() => return Ok(None),
         Err(why) => return Err(failed(&why)),
@@ -197,13 +228,20 @@ fn json_patch(
         patched = Value::Object(Map::new());
     }
     keep_kind(kind, &mut patched).map_err(Failure::Refused)?;
+    if Custom::of(&matched.resource).is_some() && is_built_in(kind) {
+        // Parts of custom resources are held to no type.
+        return Ok(Some(patched));
+    }
     let refused = |why: &str| Failure::Refused(Status::internal(why));
     let unknown = typed(kind, &mut patched).map_err(|why| refused(&why))?;
     if is_built_in(kind) && !unknown.is_empty() {
+        // Go's decoder sees the patched object as it is written.
+        let paths = patch.fields_of(&ordered::text(object), None).paths;
         let unknown = unknown.iter();
-        let unknown: Vec<String> = unknown
-            .map(|field| format!("unknown field \"{field}\""))
+        let mut unknown: Vec<String> = unknown
+            .map(|field| format!("unknown field {}", quoted(field)))
             .collect();
+        order::sort(&mut unknown, &paths);
         let why = format!("strict decoding error: {}", unknown.join(", "));
         return Err(refused(&why));
     }

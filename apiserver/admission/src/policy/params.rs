@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kubewright_apiextensions::custom::convert;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::view::{Edit as _, View as _};
+use kubewright_cel::Variables;
 use kubewright_registry::Resource;
 use kubewright_webhook_client::Reach;
 use serde_json::Value;
@@ -13,6 +14,46 @@ use super::binding::{ParamRef, Which};
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
 use crate::kinds::is_built_in;
+
+/// The parameters of one evaluation.
+#[derive(Clone, Debug)]
+pub(super) struct Params {
+    /// Null where the policy or its binding asks for none.
+    value: Arc<Value>,
+    /// Whether they are of a built-in kind.
+    is_built_in: bool,
+    /// Whether the API server holds them in Go types.
+    is_native: bool,
+}
+
+impl Params {
+    /// Parameters of built-in kinds as mutations get them, from typed caches: without apiVersion and kind.
+    pub(super) fn native(self) -> Self {
+        if !self.is_built_in {
+            return self;
+        }
+        let mut value = Arc::unwrap_or_clone(self.value);
+        value.drop_field("apiVersion");
+        value.drop_field("kind");
+        Self {
+            value: Arc::new(value),
+            is_native: true,
+            ..self
+        }
+    }
+
+    pub(super) fn metadata(&self) -> &Value {
+        self.value.at("metadata")
+    }
+
+    pub(super) fn add_to<'a>(&'a self, variables: Variables<'a>) -> Variables<'a> {
+        if self.is_native {
+            variables.with_native("params", &self.value)
+        } else {
+            variables.with_json("params", &self.value)
+        }
+    }
+}
 
 /// The resource of a policy's parameters.
 ///
@@ -38,7 +79,7 @@ fn shown(kind: &GroupVersionKind) -> String {
     format!("{}/{}", kind.group, kind.version)
 }
 
-/// The parameters, each of which the policy is evaluated with: null where the policy or its binding asks for none.
+/// The parameters, each of which the policy is evaluated with.
 ///
 /// # Errors
 /// The reference fits neither the kind nor the request, or it finds nothing and says that this denies.
@@ -48,9 +89,13 @@ pub(super) async fn collect(
     attributes: &Attributes,
     resource: Option<&Arc<Resource>>,
     reference: Option<&ParamRef>,
-) -> Result<Vec<Arc<Value>>, String> {
+) -> Result<Vec<Params>, String> {
     let (Some(resource), Some(reference)) = (resource, reference) else {
-        return Ok(vec![Arc::new(Value::Null)]);
+        return Ok(vec![Params {
+            value: Arc::new(Value::Null),
+            is_built_in: false,
+            is_native: false,
+        }]);
     };
     let namespace = if resource.namespaced {
         let namespaces = [&reference.namespace, &attributes.namespace];
@@ -87,13 +132,19 @@ pub(super) async fn collect(
             "no params found for policy binding with `Deny` parameterNotFoundAction".to_owned(),
         );
     }
+    let is_built_in = is_built_in(&resource.group_version_kind());
     let mut params = Vec::with_capacity(found.len());
     for object in found {
         let object = in_version(reach, cluster, resource, object).await?;
-        params.push(if is_built_in(&resource.group_version_kind()) {
+        let value = if is_built_in {
             without_managed_fields(object)
         } else {
             object
+        };
+        params.push(Params {
+            value,
+            is_built_in,
+            is_native: false,
         });
     }
     Ok(params)

@@ -2,13 +2,13 @@
 
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_webhook_client::Reach;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::audit;
 use super::binding::Binding;
 use super::definition::{Definition, Selected};
 use super::input::{self, Input};
-use super::params;
+use super::params::{self, Params};
 use super::validator::{Annotated, Decision, Validator, Verdict};
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
@@ -122,7 +122,7 @@ impl Dispatch<'_> {
         policy: &Policy,
         matched: &Matched,
         forms: &mut Forms,
-        params: &[std::sync::Arc<Value>],
+        params: &[Params],
     ) -> Result<std::result::Result<Vec<Verdict>, String>> {
         let attributes = self.attributes;
         if params.is_empty() {
@@ -138,7 +138,7 @@ impl Dispatch<'_> {
         };
         let namespace = input::namespace(self.cluster, attributes)?;
         let request = Request::new(attributes, matched, form.object, form.old);
-        let verdict = |params: &std::sync::Arc<Value>| {
+        let verdict = |params: &Params| {
             let input = Input {
                 cluster: self.cluster,
                 attributes,

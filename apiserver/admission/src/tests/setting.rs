@@ -247,6 +247,8 @@ pub(crate) fn request(operation: Operation, object: Value, old_object: Value) ->
         object,
         empties: false,
         patched: false,
+        timed: true,
+        unset_lists: Vec::new(),
         unpatched_managed_fields: None,
         new_managed_fields: None,
         old_object,

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use kubewright_apimachinery::go_base64;
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_webhook_client::{ADMISSION, Envelope, Opened, Reply, ReviewVersion};
 use serde_json::{Map, Value};
@@ -123,7 +122,7 @@ impl Response {
     fn from_object(mut response: Map<String, Value>) -> Result<Self, String> {
         let mut take = |field: &str| response.remove(field).unwrap_or_default();
         let patch = match text(take("patch")) {
-            Some(patch) => decode_base64(&patch)?,
+            Some(patch) => go_base64::decode(&patch)?,
             None => Vec::new(),
         };
         let result = match take("status") {
@@ -162,19 +161,4 @@ fn text(value: Value) -> Option<String> {
         Value::String(text) => Some(text),
         _ => None,
     }
-}
-
-fn decode_base64(text: &str) -> Result<Vec<u8>, String> {
-    let bytes: Vec<u8> = text
-        .bytes()
-        .filter(|byte| !matches!(byte, b'\r' | b'\n'))
-        .collect();
-    STANDARD.decode(&bytes).map_err(|error| {
-        let at = match error {
-            base64::DecodeError::InvalidByte(at, _)
-            | base64::DecodeError::InvalidLastSymbol(at, _) => at,
-            _ => bytes.len() / 4 * 4,
-        };
-        format!("illegal base64 data at input byte {at}")
-    })
 }

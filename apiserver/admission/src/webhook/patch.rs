@@ -91,9 +91,9 @@ pub(super) async fn apply(
     attributes.write_empties(Medium::Json);
     let shown = keep.then(|| attributes.object.clone());
     let mut object = forms.take_object(attributes, &invocation.matched);
-    // The real server's own object of a built-in kind has times that are finer than JSON shows, so that the first patch
-    // of a request always counts as a change (measured: corrections, row 9).
-    let counts = reinvocation.first_patch() && is_built_in(&attributes.kind);
+    // The times of a request are finer than JSON shows in the real server's own object of a built-in kind, so that its first
+    // patch counts as a change (measured: corrections, row 9).
+    let counts = reinvocation.first_patch() && attributes.timed && is_built_in(&attributes.kind);
     let before = (!counts).then(|| object.clone());
     if attributes.unpatched_managed_fields.is_none() && changes.reach(&MANAGED_FIELDS) {
         attributes.unpatched_managed_fields =

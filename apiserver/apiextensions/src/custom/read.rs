@@ -79,14 +79,12 @@ impl Version {
         }
     }
 
-    /// Makes what server-side apply has made an object of this version. Its nulls stay for validation.
+    /// Makes what server-side apply has made an object of this version. What the schema does not know stays for validation.
     ///
     /// # Errors
     /// The decoder's words for what does not fit at all.
     pub fn settle_applied(&self, object: &mut Value) -> std::result::Result<(), String> {
-        metadata::conform(object)?;
-        let schema = self.schema.as_ref();
-        schema.map_or(Ok(()), |schema| schema.settle_applied(object))
+        metadata::conform(object).map(drop)
     }
 
     /// Makes an object one of this version: its metadata are those that there are, and what the schema does not know goes.
@@ -97,11 +95,19 @@ impl Version {
     pub fn coerce(&self, object: &mut Value) -> std::result::Result<Vec<String>, String> {
         let mut unknown = metadata::conform(object)?;
         unknown.sort_unstable();
-        if let Some(schema) = &self.schema {
-            let mut pruned = schema.prune(object)?;
-            pruned.sort_unstable();
-            unknown.extend(pruned);
-        }
+        unknown.extend(self.prune(object)?);
         Ok(unknown)
+    }
+
+    /// Takes out of an object what the schema of this version does not know, but for its metadata. Answers the paths of what
+    /// went.
+    ///
+    /// # Errors
+    /// The decoder's words for metadata of embedded objects that do not fit.
+    pub fn prune(&self, object: &mut Value) -> std::result::Result<Vec<String>, String> {
+        match &self.schema {
+            Some(schema) => schema.prune(object),
+            None => Ok(Vec::new()),
+        }
     }
 }

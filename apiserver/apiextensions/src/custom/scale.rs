@@ -1,7 +1,7 @@
 //! The scale of a custom object: replicas and a selector at paths that its definition names.
 
 use kubewright_apimachinery::field::{FieldError, Path};
-use kubewright_apimachinery::go_text::format_double;
+use kubewright_apimachinery::go_text::{GoText, go_type};
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Map, Value, json};
 
@@ -120,19 +120,16 @@ fn text<'a>(object: &'a Value, path: &str) -> Result<&'a str, String> {
 /// The value at a path; none where it is not there.
 fn at<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {
     let mut here = object;
-    let mut passed = Vec::new();
+    let mut passed = String::new();
     for word in words(path) {
         if here.is_null() {
             return Ok(None);
         }
+        passed.push('.');
+        passed.push_str(word);
         let Value::Object(members) = here else {
-            let found = go_type(here);
-            let at = passed.join(".");
-            return Err(format!(
-                ".{at} accessor error: {here} is of the type {found}, expected map[string]interface{{}}"
-            ));
+            return Err(wrong_type(&passed, here, "map[string]interface{}"));
         };
-        passed.push(word);
         match members.get(word) {
             Some(value) => here = value,
             None => return Ok(None),
@@ -142,26 +139,6 @@ fn at<'a>(object: &'a Value, path: &str) -> Result<Option<&'a Value>, String> {
 }
 
 fn wrong_type(path: &str, value: &Value, wanted: &str) -> String {
-    let shown = match value {
-        Value::String(text) => text.clone(),
-        Value::Null => "<nil>".to_owned(),
-        Value::Number(number) if number.is_f64() => {
-            format_double(number.as_f64().unwrap_or_default())
-        }
-        other => other.to_string(),
-    };
-    let found = go_type(value);
+    let (shown, found) = (GoText(value), go_type(value));
     format!("{path} accessor error: {shown} is of the type {found}, expected {wanted}")
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(number) if number.is_i64() => "int64",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
 }

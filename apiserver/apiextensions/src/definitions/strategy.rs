@@ -155,18 +155,23 @@ impl<'d> Unsupported<'d> {
         if schema.text("x-kubernetes-list-type") == "set" && matches!(item, "object" | "array") {
             self.items_of_sets.insert(item);
         }
-        for (_, below) in schema.entries("properties") {
-            self.look(below);
-        }
-        for field in ["items", "additionalProperties", "not"] {
-            if schema.at(field).is_object() {
-                self.look(schema.at(field));
-            }
+        // In the order in which the real server walks through a schema.
+        if schema.at("items").is_object() {
+            self.look(schema.at("items"));
         }
         for field in ["allOf", "anyOf", "oneOf"] {
             for below in schema.list(field) {
                 self.look(below);
             }
+        }
+        if schema.at("not").is_object() {
+            self.look(schema.at("not"));
+        }
+        for (_, below) in schema.entries("properties") {
+            self.look(below);
+        }
+        if schema.at("additionalProperties").is_object() {
+            self.look(schema.at("additionalProperties"));
         }
     }
 }

@@ -93,8 +93,9 @@ impl Names {
                     add_own_fields(&mut properties);
                 }
                 match additional {
-                    Some(values) if properties.is_empty() => map(schema, values),
-                    _ => self.object(schema, properties),
+                    // Beside them, properties are not seen.
+                    Some(values) => map(schema, values),
+                    None => self.object(schema, properties),
                 }
             }
             _ => unknown(),
@@ -178,6 +179,7 @@ fn list(schema: &Schema, items: Arc<Declared>) -> Declared {
         ListType::Atomic => Items::Ordered,
         ListType::Set => Items::Set,
         ListType::Map(keys) => Items::Keyed(Arc::clone(keys)),
+        ListType::Unknown(kind) => Items::Unknown(Arc::clone(kind)),
     };
     let most = match schema.limits.max_items {
         Some(limit) => not_negative(limit),

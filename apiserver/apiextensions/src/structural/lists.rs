@@ -24,7 +24,7 @@ pub(super) fn check(value: &Value, schema: &Schema, path: &Path<'_>, errors: &mu
         }
         Value::Array(items) => {
             match &schema.list {
-                ListType::Atomic => {}
+                ListType::Atomic | ListType::Unknown(_) => {}
                 ListType::Set => repeated(items.iter(), path, errors),
                 ListType::Map(keys) => keyed(items, keys, path, errors),
             }

@@ -93,17 +93,6 @@ impl Structural {
         Ok(unknown)
     }
 
-    /// Removes unknown fields, and unknown metadata fields of embedded objects, from what server-side apply has made. Its
-    /// nulls stay for validation.
-    ///
-    /// # Errors
-    /// The metadata of an embedded object have the wrong type.
-    pub fn settle_applied(&self, object: &mut Value) -> Result<(), String> {
-        let mut unknown = prune::prune(object, &self.root, true);
-        metadata::coerce(object, &self.root, false, &Path::root(), &mut unknown)
-            .map_err(|error| error.to_string())
-    }
-
     /// Sets the defaults of an object.
     pub fn default(&self, object: &mut Value) {
         defaults::default(object, &self.root);

@@ -99,7 +99,8 @@ impl Problem {
     fn error(self, base: &Path<'_>) -> FieldError {
         let name = self.name.strip_prefix('.').unwrap_or(&self.name);
         let child = base.child(name);
-        let path = if self.name.is_empty() { base } else { &child };
+        // An entry of the value itself whose key is empty is taken for the value.
+        let path = if name.is_empty() { base } else { &child };
         match self.sort {
             Sort::Required => FieldError::required(path, ""),
             Sort::NotSupported { value, supported } => {

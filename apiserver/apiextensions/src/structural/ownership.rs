@@ -11,6 +11,8 @@ pub struct Part<'s> {
     schema: &'s Schema,
     /// Whether its values are objects with type and metadata.
     is_object: bool,
+    /// Whether unknown fields are preserved here or around it: what is said once holds for all below.
+    preserves: bool,
 }
 
 /// What can be owned of a value.
@@ -82,15 +84,17 @@ impl Structural {
         Part {
             schema: &self.root,
             is_object: true,
+            preserves: self.root.preserve_unknown,
         }
     }
 }
 
 impl<'s> Part<'s> {
-    fn of(schema: &'s Schema) -> Self {
+    fn below(self, schema: &'s Schema) -> Self {
         Self {
             schema,
             is_object: schema.embedded,
+            preserves: self.preserves || schema.preserve_unknown,
         }
     }
 
@@ -107,7 +111,7 @@ impl<'s> Part<'s> {
             "string" => Owned::Scalar,
             "boolean" => Owned::Bool,
             "array" => Owned::List(match &schema.list {
-                ListType::Atomic => Items::Atomic,
+                ListType::Atomic | ListType::Unknown(_) => Items::Atomic,
                 ListType::Set => Items::Set,
                 ListType::Map(keys) => Items::Map(keys),
             }),
@@ -128,14 +132,12 @@ impl<'s> Part<'s> {
             _ => {}
         }
         if let Some(field) = self.schema.properties.get(name) {
-            return Some(Member::Field(Self::of(field)));
+            return Some(Member::Field(self.below(field)));
         }
         match &self.schema.additional {
-            Additional::Schema(entry) => Some(Member::Entry(Self::of(entry))),
+            Additional::Schema(entry) => Some(Member::Entry(self.below(entry))),
             Additional::Allowed(true) => Some(Member::Unknown),
-            _ if self.is_object || self.has_members() => {
-                self.schema.preserve_unknown.then_some(Member::Unknown)
-            }
+            _ if self.is_object || self.has_members() => self.preserves.then_some(Member::Unknown),
             // An object without fields may have any.
             _ => Some(Member::Unknown),
         }
@@ -143,7 +145,8 @@ impl<'s> Part<'s> {
 
     /// The items of a list.
     pub fn item(self) -> Option<Self> {
-        self.schema.items.as_deref().map(Self::of)
+        let items = self.schema.items.as_deref()?;
+        Some(self.below(items))
     }
 
     /// What a field of this object is where it is left out.

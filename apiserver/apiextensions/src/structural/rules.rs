@@ -7,7 +7,7 @@ use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_cel::{
     Budget, CompileError, Declared, Environment, EvaluationError, Form, Type, Value as Evaluated,
-    Variables,
+    Variables, escape,
 };
 use serde_json::Value;
 
@@ -175,7 +175,8 @@ pub(super) fn run(
         nearest: None,
     };
     // The only error that ends a run is the one that it adds.
-    let _ = run.node(schema, new, old, &Path::root(), ratchet);
+    let is_seen = schema.rules.is_seen;
+    let _ = run.node(schema, is_seen, new, old, &Path::root(), ratchet);
     run.warnings
 }
 
@@ -187,11 +188,6 @@ pub(super) fn run_on_default(
     budget: &mut Budget,
     errors: &mut Vec<FieldError>,
 ) {
-    // Of a schema without a type nothing can be declared.
-    if schema.rules.any && schema.kind.is_empty() && !schema.int_or_string {
-        errors.push(FieldError::invalid(path, "", UNSEEN));
-        return;
-    }
     let before = errors.len();
     let start = budget.clone();
     for old in [Some(default), None] {
@@ -204,7 +200,8 @@ pub(super) fn run_on_default(
             warnings: Vec::new(),
             budget: &mut left,
         };
-        let _ = run.node(schema, default, old, path, Ratchet::default());
+        let is_seen = schema.rules.is_seen;
+        let _ = run.node(schema, is_seen, default, old, path, Ratchet::default());
         if left.remaining() < budget.remaining() {
             *budget = left;
         }
@@ -240,6 +237,7 @@ impl Run<'_> {
     fn node(
         &mut self,
         schema: &Schema,
+        is_seen: bool,
         new: &Value,
         old: Option<&Value>,
         path: &Path<'_>,
@@ -248,7 +246,14 @@ impl Run<'_> {
         if !schema.rules.any || new.is_null() {
             return Ok(());
         }
-        self.rules(schema, new, old.filter(|old| !old.is_null()), path, ratchet)?;
+        self.rules(
+            schema,
+            is_seen,
+            new,
+            old.filter(|old| !old.is_null()),
+            path,
+            ratchet,
+        )?;
         match new {
             Value::Object(members) => {
                 let old = old.and_then(Value::as_object);
@@ -257,6 +262,14 @@ impl Run<'_> {
                         continue;
                     };
                     let is_property = schema.properties.contains_key(key);
+                    // What a schema does not let expressions see of an object is left out, unless they have no word for its name.
+                    let has_type = below.rules.is_seen;
+                    let has_fields = is_seen && schema.additional.schema().is_none();
+                    let is_left_out = !has_type || (!has_fields && escape(key).is_some());
+                    if is_property && is_left_out {
+                        continue;
+                    }
+                    let is_seen = has_type && (is_seen || is_property);
                     let path = if is_property {
                         path.child(key)
                     } else {
@@ -274,7 +287,7 @@ impl Run<'_> {
                         },
                     };
                     let old = old.and_then(|old| old.get(key));
-                    self.node(below, new, old, &path, ratchet)?;
+                    self.node(below, is_seen, new, old, &path, ratchet)?;
                 }
             }
             Value::Array(items) => {
@@ -292,7 +305,8 @@ impl Run<'_> {
                         },
                     };
                     let old = keyed.find(new);
-                    self.node(below, new, old, &path.index(index), ratchet)?;
+                    let is_seen = is_seen && below.rules.is_seen;
+                    self.node(below, is_seen, new, old, &path.index(index), ratchet)?;
                 }
             }
             _ => {}
@@ -303,13 +317,14 @@ impl Run<'_> {
     fn rules(
         &mut self,
         schema: &Schema,
+        is_seen: bool,
         new: &Value,
         old: Option<&Value>,
         path: &Path<'_>,
         ratchet: Ratchet<'_, '_>,
     ) -> Result<(), Spent> {
         let kind = schema.kind.as_str();
-        let Some(declared) = schema.rules.seen() else {
+        let Some(declared) = schema.rules.seen().filter(|_| is_seen) else {
             if !schema.rules.all.is_empty() {
                 self.errors.push(FieldError::invalid(path, kind, UNSEEN));
             }

@@ -57,6 +57,8 @@ pub(super) enum ListType {
     Atomic,
     Set,
     Map(Arc<[String]>),
+    /// None that is known: such a definition is refused.
+    Unknown(Arc<str>),
 }
 
 /// The bounds of a value.
@@ -178,7 +180,8 @@ impl ListType {
         match schema.text("x-kubernetes-list-type") {
             "set" => Self::Set,
             "map" => Self::Map(strings(schema.list("x-kubernetes-list-map-keys")).into()),
-            _ => Self::Atomic,
+            "" | "atomic" => Self::Atomic,
+            unknown => Self::Unknown(unknown.into()),
         }
     }
 }

@@ -32,6 +32,8 @@ pub(super) struct Node<'r> {
     ruled: bool,
     /// Whether that fails here or around it, because expressions do not see such values.
     unseen: bool,
+    /// Whether these are the items or values of what has none: their type is taken from the one around them.
+    stray: bool,
 }
 
 impl<'r> Checks<'r> {
@@ -49,6 +51,7 @@ impl<'r> Checks<'r> {
             often: Some(1),
             ruled: !self.root.rules.all.is_empty(),
             unseen: false,
+            stray: false,
         }
     }
 
@@ -62,6 +65,11 @@ impl<'r> Checks<'r> {
         errors: &mut Vec<FieldError>,
     ) {
         let rules = &node.schema.rules;
+        if node.stray && !rules.all.is_empty() {
+            let detail = "failed to convert to declType for CEL validation rules";
+            errors.push(FieldError::internal(at, detail));
+            return;
+        }
         let Some(declared) = rules.seen().filter(|_| !node.unseen) else {
             let detail = "internal error: failed to construct type information for x-kubernetes-validations rules: \
                           unable to convert structural schema to CEL declarations";
@@ -158,11 +166,37 @@ impl<'r> Node<'r> {
     }
 
     pub(super) fn items(self) -> Option<Self> {
-        Some(self.below(self.schema.items.as_deref()?))
+        let items = self.below(self.schema.items.as_deref()?);
+        Some(Self {
+            stray: self.has_no_elements(),
+            ..items
+        })
     }
 
     pub(super) fn additional(self) -> Option<Self> {
-        Some(self.below(self.schema.additional.schema()?))
+        let values = self.below(self.schema.additional.schema()?);
+        Some(Self {
+            stray: self.has_no_elements(),
+            ..values
+        })
+    }
+
+    /// Whether the type is made out, and is not that of a list or a map.
+    fn has_no_elements(self) -> bool {
+        let Schema {
+            kind,
+            items,
+            additional,
+            int_or_string,
+            ..
+        } = self.schema;
+        let has_elements = !int_or_string
+            && match kind.as_str() {
+                "array" => items.is_some(),
+                "object" => additional.schema().is_some(),
+                _ => false,
+            };
+        self.ruled && !self.unseen && self.schema.rules.is_seen && !has_elements
     }
 
     fn below(self, schema: &'r Schema) -> Self {
@@ -177,6 +211,7 @@ impl<'r> Node<'r> {
             schema,
             ruled: self.ruled || !schema.rules.all.is_empty(),
             unseen: self.unseen,
+            stray: false,
             often: self
                 .often
                 .zip(times)

@@ -38,25 +38,6 @@ fn errors(schema: &Value, new: &Value, old: Option<&Value>) -> Vec<String> {
 }
 
 #[test]
-fn what_was_applied_loses_unknown_fields_and_keeps_nulls() {
-    let schema = object(json!({"spec": object(json!({
-        "known": {"type": "string"},
-        "pod": {"type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true},
-    }))}));
-    let mut value = json!({"spec": {
-        "known": null,
-        "unknown": {},
-        "pod": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "", "unknown": 1}, "other": 1},
-    }});
-    let structural = Structural::read(&schema);
-    structural.settle_applied(&mut value).expect("fits");
-    let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {}, "other": 1});
-    assert_eq!(value, json!({"spec": {"known": null, "pod": pod}}));
-    value["spec"]["pod"]["metadata"] = 1.into();
-    assert!(structural.settle_applied(&mut value).is_err());
-}
-
-#[test]
 fn fields_that_the_schema_does_not_have_go() {
     let schema = object(json!({"spec": object(json!({
         "known": {"type": "string"},
