@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderMap, Uri};
+use http::{HeaderMap, Method, Uri};
 use hyper::upgrade::OnUpgrade;
 use kubewright_admission::{Attributes, Notes, Operation};
 use kubewright_apiextensions::custom::Custom;
@@ -22,7 +22,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::corrupt;
-use super::negotiate::Output;
+use super::negotiate::{APPLY, Output, content_type};
 use super::path::ResourcePath;
 use super::query::Query;
 use crate::audit::Trail;
@@ -39,6 +39,7 @@ pub(crate) struct Call {
     /// The name of the resource's objects in the store.
     pub(crate) table: String,
     pub(crate) path: ResourcePath,
+    pub(crate) method: Method,
     pub(crate) query: Query,
     /// The path and the query as they were sent.
     pub(crate) uri: Uri,
@@ -201,6 +202,11 @@ impl Call {
         self.path.name.is_empty() || self.path.name == name
     }
 
+    /// Whether the request is a server-side apply.
+    pub(crate) fn is_apply(&self) -> bool {
+        content_type(&self.headers) == APPLY
+    }
+
     /// The kind of the request's resource.
     pub(crate) fn kind(&self) -> GroupVersionKind {
         self.resource.group_version_kind()
@@ -226,6 +232,8 @@ impl Call {
             object: Value::Null,
             empties: false,
             patched: false,
+            timed: false,
+            unset_lists: Vec::new(),
             unpatched_managed_fields: None,
             new_managed_fields: None,
             old_object: Value::Null,
@@ -233,17 +241,24 @@ impl Call {
         }
     }
 
-    /// Takes out of a custom object what webhooks put there and its schema does not know. Those that validate have seen it.
+    /// Takes out of a custom object what webhooks or server-side apply put there and its schema does not know. Those that
+    /// validate have seen it.
     ///
     /// # Errors
     /// The decoder's words for metadata that do not fit.
-    pub(crate) fn prune_patched(&self, attributes: &mut Attributes) -> Result<()> {
-        let patched = Custom::of(&self.resource).filter(|_| attributes.patched);
-        if let Some(custom) = patched {
-            let pruned = custom.coerce(&mut attributes.object);
-            pruned.map_err(|why| Status::internal(&why))?;
-        }
-        Ok(())
+    pub(crate) fn prune_for_storage(&self, attributes: &mut Attributes) -> Result<()> {
+        let Some(custom) = Custom::of(&self.resource) else {
+            return Ok(());
+        };
+        let pruned = if attributes.patched {
+            attributes.write_unset_lists();
+            custom.coerce(&mut attributes.object)
+        } else if self.is_apply() {
+            custom.prune(&mut attributes.object)
+        } else {
+            return Ok(());
+        };
+        pruned.map(drop).map_err(|why| Status::internal(&why))
     }
 
     /// Shows the object of the request to the audit log.

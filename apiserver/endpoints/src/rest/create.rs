@@ -22,7 +22,7 @@ use super::commit::committed;
 use super::decode::{self, Decoded};
 use super::metadata::{Stage, clear_owned, dedup_owners, fill_identity, settle_namespace};
 use super::query::WriteOptions;
-use super::write::no_number;
+use super::write::{self, no_number};
 use super::{devices, policy_parameters, tracking};
 use crate::body::Body;
 
@@ -49,6 +49,7 @@ pub(crate) async fn admit_and_store(
     let Decoded {
         mut object,
         empties,
+        ..
     } = decoded;
     // Admission sees what an update or a patch says that creates.
     let is_create = call.path.name.is_empty();
@@ -127,7 +128,11 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         if !options.dry_run {
             metadata_mut(&mut attributes.object).remove("selfLink");
         }
-        call.prune_patched(&mut attributes)?;
+        call.prune_for_storage(&mut attributes)?;
+        match write::read_back(&attributes) {
+            ReadBack::AsStored => {}
+            other => read_back = other,
+        }
         attributes.write_empties(Medium::Storage);
         if call.resource.strategy.is_read_back(&attributes.object) {
             let object = &mut attributes.object;
@@ -137,7 +142,12 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
                 other => read_back = other,
             }
         }
-        let present = match write(call, options, &attributes, &name, read_back).await? {
+        // What a patch creates is stored where the patch went, whatever webhooks call it.
+        let place = match &*call.path.name {
+            "" => &*name,
+            place => place,
+        };
+        let present = match write(call, options, &attributes, place, read_back).await? {
             Ok(shown) => {
                 if let Some(allocation) = allocation.filter(|_| !options.dry_run) {
                     allocation.keep(call, &attributes.object);
@@ -147,7 +157,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
             Err(Raced(present)) => present,
         };
         let resource = &call.resource;
-        let mut status = Status::already_exists(&resource.group, &resource.plural, &name);
+        let mut status = Status::already_exists(&resource.group, &resource.plural, place);
         let is_deleting = || {
             let is_ending = |present: &Value| !meta_text(present, "deletionTimestamp").is_empty();
             present

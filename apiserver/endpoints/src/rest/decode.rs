@@ -20,6 +20,8 @@ pub(crate) struct Decoded {
     pub(crate) object: Value,
     /// Whether it has lists or maps that are empty.
     pub(crate) empties: bool,
+    /// Whether server-side apply gave one of its managers the time of the request.
+    pub(crate) timed: bool,
 }
 
 /// Decodes the body of a create or an update into the kind of the request's resource or sub-resource.
@@ -75,7 +77,7 @@ pub(crate) fn body(
     }
     problems.extend(said_of(&unknown));
     if problems.len() > 1 && options.field_validation != FieldValidation::Ignore {
-        in_the_bodys_order(&mut problems, &call.body);
+        order::sort(&mut problems, &order::paths(&call.body));
     }
     let mut decoded = told(call, said, options, &problems, object)?;
     decoded.empties = empties;
@@ -149,7 +151,7 @@ fn told(
     }
     Ok(Decoded {
         object,
-        empties: false,
+        ..Decoded::default()
     })
 }
 
@@ -158,20 +160,6 @@ fn cannot_be(kind: &GroupVersionKind, why: &str) -> Status {
     Status::bad_request(format!(
         "{name} in version {version} cannot be handled as a {name}: {why}"
     ))
-}
-
-/// Sorts what a strict decoder says as the body names the fields; a field counts as repeated where it stands again.
-fn in_the_bodys_order(problems: &mut [String], body: &[u8]) {
-    let paths = order::paths(body);
-    let place = |problem: &String| {
-        let repeated = usize::from(problem.starts_with("duplicate field"));
-        let mut places = paths.iter().enumerate();
-        let mut found = places
-            .by_ref()
-            .filter(|(_, path)| problem.ends_with(&quoted(path)));
-        found.nth(repeated).map(|(at, _)| at)
-    };
-    problems.sort_by_cached_key(place);
 }
 
 /// A sentence for each field that the kind does not have.
@@ -317,6 +305,9 @@ enum Mismatch {
     Kind(String),
 }
 
+/// Versions that are no longer served, and of which the decoder knows one kind.
+const OLDER_SCALES: [&str; 3] = ["apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"];
+
 impl Said {
     fn of(object: &Value) -> Self {
         let text = |name: &str| object[name].as_str().unwrap_or_default().to_owned();
@@ -341,6 +332,9 @@ impl Said {
             version: version.to_owned(),
             kind: or(&self.kind, &kind.kind).to_owned(),
         };
+        if said.kind == "Scale" && said.kind == kind.kind && OLDER_SCALES.contains(&full_version) {
+            return Mismatch::Version;
+        }
         if !is_registered(&said) {
             return Mismatch::Kind(format!(
                 "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",

@@ -17,7 +17,7 @@ use super::answer::{self, Shown};
 use super::call::Call;
 use super::commit::committed;
 use super::delete_options::{DeleteOptions, Propagation};
-use super::{addresses, corrupt, read};
+use super::{addresses, corrupt, read, unsafe_delete};
 use crate::body::Body;
 
 /// What warns the clients of today of a habit from before garbage collection.
@@ -72,6 +72,9 @@ pub(crate) async fn delete(call: &Call) -> Result<Response<Body>> {
         return Err(Status::method_not_allowed());
     }
     let options = DeleteOptions::read(call)?;
+    if options.ignores_read_errors {
+        return unsafe_delete::delete(call, &options).await;
+    }
     keep_system_classes(call)?;
     warn_of_orphans(call, &options);
     match remove(
@@ -106,6 +109,7 @@ pub(crate) async fn delete_collection(call: &Call) -> Result<Response<Body>> {
         return Err(Status::method_not_allowed());
     }
     let options = DeleteOptions::read(call)?;
+    unsafe_delete::refuse_collection(&options)?;
     let (objects, meta) = read::collect(call).await?;
     warn_of_orphans(call, &options);
     for object in &objects {

@@ -5,6 +5,7 @@ use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::unrecognized::not_an_object;
+use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_apimachinery::{json, yaml};
 use serde_json::{Map, Value};
 
@@ -22,7 +23,11 @@ pub(crate) struct DeleteOptions {
     pub(crate) uid: Option<String>,
     pub(crate) revision: Option<String>,
     pub(crate) dry_run: bool,
+    /// Whether an object that cannot be read is removed nevertheless, and no other one.
+    pub(crate) ignores_read_errors: bool,
 }
+
+pub(crate) const IGNORES_READ_ERRORS: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
 /// What happens to the objects that the deleted one owns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +44,10 @@ impl DeleteOptions {
     /// 400 for a body that is none, 422 for options that exclude each other.
     pub(crate) fn read(call: &Call) -> Result<Self> {
         if call.body.is_empty() {
-            return Self::check(&from_query(call)?);
+            return Self::check(&known(call, from_query(call)?));
         }
         let members = from_body(call)?;
-        let read = Self::check(&members);
+        let read = Self::check(&known(call, members.clone()));
         // What is no DeleteOptions at all is not shown.
         if !matches!(&read, Err(status) if status.code() == 400) {
             audit(call, members);
@@ -122,6 +127,10 @@ impl DeleteOptions {
                     check_dry_run(&values, &mut last);
                     options.dry_run = !values.is_empty();
                 }
+                (IGNORES_READ_ERRORS, value) => {
+                    let ignores = value.as_bool().ok_or_else(|| wrong(name, value, "bool"))?;
+                    options.ignores_read_errors = ignores;
+                }
                 ("preconditions", Value::Object(preconditions)) => {
                     let text = |name: &str| {
                         let text = preconditions.get(name).and_then(Value::as_str);
@@ -149,6 +158,20 @@ impl DeleteOptions {
             errors.insert(0, both);
         }
         errors.extend(last);
+        if options.ignores_read_errors {
+            for other in [
+                "propagationPolicy",
+                "orphanDependents",
+                "gracePeriodSeconds",
+                "preconditions",
+            ] {
+                if members.get(other).is_some_and(|value| !value.is_null()) {
+                    let detail = format!("cannot be set together with .{other}");
+                    let path = Path::new(IGNORES_READ_ERRORS);
+                    errors.push(FieldError::invalid(&path, true, &detail));
+                }
+            }
+        }
         if !errors.is_empty() {
             return Err(Status::invalid("meta.k8s.io", "DeleteOptions", "", &errors));
         }
@@ -180,6 +203,14 @@ impl Propagation {
     }
 }
 
+/// The options that the API server of the emulated version knows: the gate of one is closed before 1.37.
+fn known(call: &Call, mut members: Map<String, Value>) -> Map<String, Value> {
+    if call.shared.served.now().version() < KubernetesVersion::V1_37 {
+        members.remove(IGNORES_READ_ERRORS);
+    }
+    members
+}
+
 /// Shows the options of a body to the audit log: in the version of the real server's own types, whatever was sent.
 fn audit(call: &Call, mut members: Map<String, Value>) {
     if call.trail.is_none() {
@@ -192,7 +223,7 @@ fn audit(call: &Call, mut members: Map<String, Value>) {
             "orphanDependents",
             "propagationPolicy",
             "dryRun",
-            "ignoreStoreReadErrorWithClusterBreakingPotential",
+            IGNORES_READ_ERRORS,
         ];
         known.contains(&name.as_str()) && !value.is_null()
     });
@@ -215,6 +246,10 @@ fn from_query(call: &Call) -> Result<Map<String, Value>> {
     if query.get("orphanDependents").is_some() {
         let orphan = query.flag("orphanDependents");
         members.insert("orphanDependents".to_owned(), orphan.into());
+    }
+    if query.get(IGNORES_READ_ERRORS).is_some() {
+        let ignores = query.flag(IGNORES_READ_ERRORS);
+        members.insert(IGNORES_READ_ERRORS.to_owned(), ignores.into());
     }
     if !query.text("propagationPolicy").is_empty() {
         let policy = query.text("propagationPolicy");

@@ -94,6 +94,7 @@ async fn to_resource(
         resource,
         storage,
         path,
+        method: request.parts.method.clone(),
         query: request.query,
         uri: std::mem::take(&mut request.parts.uri),
         headers: request.parts.headers,

@@ -61,13 +61,10 @@ pub(crate) fn dedup_owners(object: &mut Value, stage: Stage, notes: &Notes) {
     if doubles.is_empty() {
         return;
     }
-    let mut uids: Vec<String> = Vec::new();
-    for at in &doubles {
-        let uid = owners[*at]["uid"].as_str().unwrap_or_default().to_owned();
-        if !uids.contains(&uid) {
-            uids.push(uid);
-        }
-    }
+    let uids: Vec<String> = doubles
+        .iter()
+        .map(|at| owners[*at]["uid"].as_str().unwrap_or_default().to_owned())
+        .collect();
     let opening = match stage {
         Stage::Received => "contains duplicate entries;",
         Stage::Mutated => "contains duplicate entries after mutating admission happens;",

@@ -216,6 +216,9 @@ impl MediaRange<'_> {
     }
 }
 
+/// The content type of a server-side apply.
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
+
 /// The Content-Type without its parameters; empty if there is none.
 pub(crate) fn content_type(headers: &HeaderMap) -> &str {
     let value = headers

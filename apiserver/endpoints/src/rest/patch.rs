@@ -8,6 +8,7 @@ use kubewright_apimachinery::conform::{
 };
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::{GoText, quoted};
+use kubewright_apimachinery::json::{self, order, ordered};
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::patch::json::Patch as JsonPatch;
 use kubewright_apimachinery::patch::merge;
@@ -15,17 +16,17 @@ use kubewright_apimachinery::patch::strategic::{self, StrategicError};
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::unrecognized::{json_type, unreadable_kind};
 use kubewright_apimachinery::view::Edit as _;
-use kubewright_apimachinery::{json, types, yaml};
-use kubewright_fieldmanagement as managed_fields;
+use kubewright_apimachinery::{types, yaml};
+use kubewright_fieldmanagement::{self as managed_fields, Applied};
 use kubewright_registry::Verb;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::call::Call;
 use super::decode::{self, Decoded};
-use super::negotiate::content_type;
+use super::negotiate::{APPLY, content_type};
 use super::query::{FieldValidation, WriteOptions};
-use super::tracking::{self, APPLY, is_apply};
+use super::tracking;
 use super::update::{check_name, check_namespace};
 use super::{answer, create, write};
 use crate::body::Body;
@@ -67,7 +68,7 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
     // Some kinds may come to be through their status, too.
     let through_status =
         || call.path.subresource == "status" && call.resource.strategy.behavior().create_on_update;
-    let creates = is_apply(call) && (call.path.subresource.is_empty() || through_status());
+    let creates = call.is_apply() && (call.path.subresource.is_empty() || through_status());
     let exists = || call.stored().is_ok();
     let mut attempt = 0;
     loop {
@@ -144,7 +145,7 @@ pub(crate) fn check_type(call: &Call) -> Result<()> {
 /// Reads the options of a patch.
 pub(crate) fn options(call: &Call) -> Result<WriteOptions> {
     let mut errors = Vec::new();
-    if is_apply(call) {
+    if call.is_apply() {
         if call.query.text("fieldManager").is_empty() {
             let path = Path::new("fieldManager");
             errors.push(FieldError::required(&path, "is required for apply patch"));
@@ -180,7 +181,7 @@ impl Patch {
             return Ok(());
         };
         let is_json = || serde_json::from_slice::<IgnoredAny>(&call.body).is_ok();
-        if is_apply(call) {
+        if call.is_apply() {
             let from_yaml = format!("{UNREADABLE}{FROM_YAML}");
             match unreadable.message().strip_prefix(&from_yaml) {
                 Some(why) if !call.body.trim_ascii_start().starts_with(b"{") => {
@@ -251,7 +252,16 @@ impl Patch {
             Status::invalid("", "", "", &[error])
         };
         let Conformed { unknown, empties } = decoded.map_err(|why| refused(&why))?;
+        let found = problems.len();
         problems.extend(decode::said_of(&unknown));
+        if let Ok(Content::Json(patch)) = &self.content
+            && (found > 0 || unknown.len() > 1)
+        {
+            // Go's decoder sees the patched object as it is written.
+            let fields = patch.fields_of(&ordered::text(current), Some(&call.body));
+            problems.extend(fields.duplicates);
+            order::sort(&mut problems[found..], &fields.paths);
+        }
         match options.field_validation {
             FieldValidation::Warn => problems.iter().for_each(|problem| call.notes.warn(problem)),
             FieldValidation::Strict if !problems.is_empty() => {
@@ -260,7 +270,11 @@ impl Patch {
             }
             FieldValidation::Strict | FieldValidation::Ignore => {}
         }
-        Ok(Decoded { object, empties })
+        Ok(Decoded {
+            object,
+            empties,
+            timed: false,
+        })
     }
 
     /// What server-side apply makes of the current object, with its new owners.
@@ -272,10 +286,11 @@ impl Patch {
         current: &Value,
         applied: &Value,
     ) -> Result<Decoded> {
-        let mut object = tracking::for_managers(call, kind, |tracked| {
+        let outcome = tracking::for_managers(call, kind, |tracked| {
             managed_fields::apply(tracked, current, applied, options.manager(), options.force)
-        })
-        .map_err(managed_fields::ApplyError::into_status)?;
+        });
+        let Applied { mut object, timed } =
+            outcome.map_err(managed_fields::ApplyError::into_status)?;
         let conformed = conform_applied(call, kind, &mut object).map_err(|why| {
             let (namespace, name) = (meta_text(applied, "namespace"), meta_text(applied, "name"));
             let (why, kind) = (converter_words(&why, applied), managed_fields::shown(kind));
@@ -302,6 +317,7 @@ impl Patch {
         Ok(Decoded {
             object,
             empties: conformed.empties,
+            timed,
         })
     }
 }

@@ -90,12 +90,11 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
     let by_key = selection.names_one()
         && query.text("continue").is_empty()
         && call.resource.namespaced != call.path.namespace.is_empty();
+    // A cache that may answer with any state answers with all of it.
+    let limit = limit.filter(|limit| *limit > 0 && version.text != "0");
+    let is_limited = limit.is_some();
     let limit = match limit {
-        _ if by_key => usize::MAX,
-        // A cache that may answer with any state answers with all of it.
-        Some(limit) if limit > 0 && version.text != "0" => {
-            usize::try_from(limit).unwrap_or(usize::MAX)
-        }
+        Some(limit) if !by_key => usize::try_from(limit).unwrap_or(usize::MAX),
         _ => usize::MAX,
     };
     // The keys of a token begin behind the namespace of the list.
@@ -141,7 +140,8 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
         .map_err(|error| {
             let rest = start.strip_prefix(&prefix).filter(|_| !token.is_empty());
             let mut status = out_of_range(error, at, rest);
-            if by_key && matches!(at, At::Exactly(_)) {
+            let is_exact = matches!(at, At::Exactly(_)) || (is_limited && !version.given_match);
+            if by_key && is_exact {
                 // The real server does not tell clients to ask again for one object at a future revision.
                 status.details_mut().remove("retryAfterSeconds");
             }

@@ -96,8 +96,9 @@ pub(crate) fn row(
         row.insert("conditions".to_owned(), conditions);
     }
     let beside = match include {
-        Include::Nothing => Value::Null,
-        Include::Metadata => {
+        // An annotation says that the initial events have ended: clients without objects get it, too.
+        Include::Nothing if !ends_initial_events(&object) => Value::Null,
+        Include::Nothing | Include::Metadata => {
             let mut beside = partial(object, version);
             forget_old_version(resource, &mut beside);
             beside
@@ -106,6 +107,10 @@ pub(crate) fn row(
     };
     row.insert("object".to_owned(), beside);
     Value::Object(row)
+}
+
+fn ends_initial_events(object: &Value) -> bool {
+    object["metadata"]["annotations"]["k8s.io/initial-events-end"] == "true"
 }
 
 /// The annotation that a field of an old version became is there in whole objects alone.

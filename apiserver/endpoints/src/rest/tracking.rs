@@ -14,7 +14,6 @@ use kubewright_fieldmanagement::Tracked;
 use serde_json::Value;
 
 use super::call::Call;
-use super::negotiate::content_type;
 use super::query::WriteOptions;
 
 /// Assigns the fields that the request changes to its field manager, and then runs the mutating steps of admission.
@@ -35,9 +34,10 @@ pub(crate) async fn mutate_to_store(
     attributes: &mut Attributes,
 ) -> Result<()> {
     // Server-side apply has already set the fields of its manager.
-    if !is_apply(call) {
-        track(call, options, attributes).await;
+    if !call.is_apply() {
+        attributes.timed = track(call, options, attributes).await;
     }
+    attributes.timed |= attributes.operation == Operation::Create;
     call.mutate(attributes).await?;
     if let Some(before) = attributes.unpatched_managed_fields.take() {
         keep_readable(call, before, &mut attributes.object);
@@ -55,7 +55,8 @@ fn has_no_managed_fields(call: &Call, attributes: &Attributes) -> bool {
         && !metadata(&attributes.object).contains_key("managedFields")
 }
 
-async fn track(call: &Call, options: &WriteOptions, attributes: &mut Attributes) {
+/// Says whether the manager now has the time of the request.
+async fn track(call: &Call, options: &WriteOptions, attributes: &mut Attributes) -> bool {
     let manager = manager(call, options);
     let nothing = || managed_fields::empty(&attributes.kind);
     let live = Some(&attributes.old_object).filter(|old| !old.is_null());
@@ -66,24 +67,20 @@ async fn track(call: &Call, options: &WriteOptions, attributes: &mut Attributes)
         attributes.new_managed_fields = for_managers(call, kind, |tracked| {
             managed_fields::create(tracked, &live, object, empties, &manager)
         });
-        return;
+        return true;
     }
     let object = &mut attributes.object;
     let track = |object: &mut Value| {
         for_managers(call, kind, |tracked| {
-            managed_fields::update(tracked, &live, object, empties, &manager);
-        });
+            managed_fields::update(tracked, &live, object, empties, &manager)
+        })
     };
     let sent = by_webhook(call).then(|| object.clone());
-    track(object);
+    let timed = track(object);
     if call.resource.strategy.is_unstructured() {
         track_again(call, track, sent.as_ref(), &live, object).await;
     }
-}
-
-/// Whether the request is a server-side apply.
-pub(crate) fn is_apply(call: &Call) -> bool {
-    content_type(&call.headers) == APPLY
+    timed
 }
 
 /// Whether a webhook converts the objects to other versions.
@@ -95,7 +92,7 @@ fn by_webhook(call: &Call) -> bool {
 /// `managedFields` of the live one if a conversion fails.
 async fn track_again(
     call: &Call,
-    track: impl Fn(&mut Value),
+    track: impl Fn(&mut Value) -> bool,
     sent: Option<&Value>,
     live: &Value,
     object: &mut Value,
@@ -115,9 +112,6 @@ async fn track_again(
         }
     }
 }
-
-/// The content type of a server-side apply.
-pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
 /// Calls `act` with the attributes of the request that field management needs.
 pub(crate) fn for_managers<T>(

@@ -58,7 +58,17 @@ fn decode(call: &Call, options: &WriteOptions) -> Result<Decoded> {
     Ok(decoded)
 }
 
-/// The etcd key prefix of a resource on the real server, which some of its error messages contain.
+/// The etcd key of an object on the real server, without the prefix of all keys: some of its error messages contain it.
+pub(crate) fn storage_key(call: &Call, name: &str) -> String {
+    let storage = &call.storage;
+    let place = if storage.strategy.is_unstructured() {
+        format!("{}/{}", storage.group, storage.plural)
+    } else {
+        prefix(&storage.group, &storage.plural).to_owned()
+    };
+    format!("{place}/{}", call.key(name))
+}
+
 fn prefix<'a>(group: &str, plural: &'a str) -> &'a str {
     match (group, plural) {
         ("", "replicationcontrollers") => "controllers",
@@ -73,24 +83,33 @@ fn prefix<'a>(group: &str, plural: &'a str) -> &'a str {
 /// Checks the UID of the body, if it has one: it is a precondition.
 pub(crate) fn check_uid(call: &Call, new: &Value, old: &Value, dry_run: bool) -> Result<()> {
     let (said, actual) = (meta_text(new, "uid"), meta_text(old, "uid"));
+    check_precondition(call, "UID", [said, actual], dry_run)
+}
+
+/// The version in the body, if it has one, is that of the stored object.
+pub(crate) fn check_version(call: &Call, new: &Value, old: &Value, dry_run: bool) -> Result<()> {
+    let [said, actual] = [new, old].map(|object| meta_text(object, "resourceVersion"));
+    check_precondition(call, "ResourceVersion", [said, actual], dry_run)
+}
+
+fn check_precondition(
+    call: &Call,
+    what: &str,
+    [said, actual]: [&str; 2],
+    dry_run: bool,
+) -> Result<()> {
     if said.is_empty() || said == actual {
         return Ok(());
     }
     let name = &call.path.name;
-    let storage = &call.storage;
-    let place = if storage.strategy.is_unstructured() {
-        format!("{}/{}", storage.group, storage.plural)
-    } else {
-        prefix(&storage.group, &storage.plural).to_owned()
-    };
     // A dry run checks before the storage that puts its prefix before keys.
     let prefix = if dry_run { "" } else { "/registry" };
-    let key = format!("{prefix}/{place}/{}", call.key(name));
+    let key = format!("{prefix}/{}", storage_key(call, name));
     Err(call.conflict(
         name,
         &format!(
             "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, \
-             AdditionalErrorMsg: Precondition failed: UID in precondition: {said}, UID in object \
+             AdditionalErrorMsg: Precondition failed: {what} in precondition: {said}, {what} in object \
              meta: {actual}"
         ),
     ))

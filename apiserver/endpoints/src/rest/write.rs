@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use kubewright_admission::Operation;
+use kubewright_admission::{Attributes, Operation};
 use kubewright_apimachinery::accessor::{finalizers, meta_text, metadata, metadata_mut};
-use kubewright_apimachinery::conform::Medium;
+use kubewright_apimachinery::conform::{Medium, UnseenBytes, part_with_bytes};
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
@@ -20,7 +20,7 @@ use super::commit::committed;
 use super::decode::Decoded;
 use super::metadata::{Stage, dedup_owners, keep_identity, keep_place, settle_namespace};
 use super::query::WriteOptions;
-use super::{devices, policy_parameters, tracking};
+use super::{claim_status, devices, pod_certificates, policy_parameters, tracking};
 
 /// Changes the object that the path names: `next` makes the new object from the current one, in the request's
 /// version, decoded and defaulted. It is called again when another write came first.
@@ -40,6 +40,7 @@ pub(crate) async fn write(
         let Decoded {
             object: mut new,
             empties,
+            timed,
         } = made?;
         keep_place(&mut new, &old);
 
@@ -47,6 +48,7 @@ pub(crate) async fn write(
         attributes.dry_run = options.dry_run;
         attributes.object = new;
         attributes.empties = empties;
+        attributes.timed = timed;
         attributes.old_object = old;
         tracking::mutate(call, options, &mut attributes).await?;
         dedup_owners(&mut attributes.object, Stage::Mutated, &call.notes);
@@ -69,9 +71,11 @@ pub(crate) async fn write(
         // What cannot be given is refused before anything else is looked at.
         let allocation = Allocation::take(call, new, Some(old))?;
         let mut errors = devices::admin_access_granted(call, new, old);
+        errors.extend(claim_status::may_change(call, new, old));
         errors.extend(call.told(call.resource.validate_update(subresource, new, old)));
         if errors.is_empty() {
             errors = policy_parameters::unreadable(call, new, old);
+            errors.extend(pod_certificates::may_answer(call, new, old));
         }
         if !errors.is_empty() {
             return Err(call.invalid_object(new, &errors));
@@ -89,12 +93,19 @@ pub(crate) async fn write(
         call.validate(&attributes).await?;
 
         // It is lost where objects are written; what is not written is answered as it came.
-        if !options.dry_run && !is_ready_to_go(call, &attributes.object) {
+        let goes = is_ready_to_go(call, &attributes.object);
+        if !options.dry_run && !goes {
             metadata_mut(&mut attributes.object).remove("selfLink");
         }
-        call.prune_patched(&mut attributes)?;
-        attributes.write_empties(Medium::Storage);
-        match store(call, options.dry_run, &attributes.object, &stored).await? {
+        call.prune_for_storage(&mut attributes)?;
+        let mut read_back = read_back(&attributes);
+        if read_back == ReadBack::AsStored && keeps_bytes(&attributes) {
+            read_back = stored.read_back();
+        }
+        // What goes is answered as it is in memory; a dry run writes its answer as if to the storage.
+        attributes.write_empties(if goes { Medium::Json } else { Medium::Storage });
+        let (dry_run, object) = (options.dry_run, &attributes.object);
+        match store(call, dry_run, object, read_back, &stored).await? {
             Ok(shown) => {
                 if let Some(allocation) = allocation.filter(|_| !options.dry_run) {
                     allocation.keep(call, &attributes.object);
@@ -106,12 +117,28 @@ pub(crate) async fn write(
     }
 }
 
+/// What readers see of the object, compared with what is stored.
+pub(crate) fn read_back(attributes: &Attributes) -> ReadBack {
+    match attributes.unseen_bytes() {
+        Some(UnseenBytes::Empty) => ReadBack::WithoutEmpties,
+        Some(UnseenBytes::Null) => ReadBack::WithDefaults,
+        None => ReadBack::AsStored,
+    }
+}
+
+/// Whether the part of the object that has bytes is one that this update takes over from what is stored.
+fn keeps_bytes(attributes: &Attributes) -> bool {
+    let writes_status = attributes.subresource == "status";
+    part_with_bytes(&attributes.kind).is_some_and(|part| (part == "status") != writes_status)
+}
+
 /// Writes the new object over the stored one, unless nothing changed or the change was the last thing that a deletion
 /// waited for.
 pub(crate) async fn store(
     call: &Call,
     dry_run: bool,
     new: &Value,
+    read_back: ReadBack,
     stored: &Arc<Object>,
 ) -> Result<std::result::Result<Shown, Raced>> {
     let ends = is_ready_to_go(call, new);
@@ -120,7 +147,7 @@ pub(crate) async fn store(
     let read_back = if !ends && call.resource.strategy.is_read_back(new) {
         call.resource.strategy.read_back(shown.to_mut())
     } else {
-        ReadBack::AsStored
+        read_back
     };
     let mut draft = call.to_storage(&shown).await?;
     draft.read_back = read_back;

@@ -18,7 +18,7 @@ use crate::body::Body;
 use crate::rest::call::Call;
 use crate::rest::negotiate::{Encoding, Form};
 use crate::rest::read::{ListOptions, too_new};
-use shape::{Shape, written};
+use shape::{Shape, no_object_fits, written};
 use socket::Handshake;
 use stream::Stream;
 
@@ -67,8 +67,6 @@ pub(crate) async fn watch(mut call: Call) -> Result<Response<Body>> {
         lines.push_back(written(&call, "ERROR", &Status::expired(why).to_value()));
         over = true;
     }
-    // The encoder finds out at the first event that no object is a list.
-    over |= matches!(call.output.form, Form::MetadataList(_));
     let mut shape = shape;
     let after = if over {
         current
@@ -83,11 +81,18 @@ pub(crate) async fn watch(mut call: Call) -> Result<Response<Body>> {
             .map_err(|_| too_new(current, current))?;
         for object in &listed.objects {
             if call.is_for(object.name()) && selection.matches(&call, object).await {
+                over |= no_object_fits(&call);
+                if over {
+                    break;
+                }
                 lines.push_back(shape.line(&call, Change::Added, object).await?);
             }
         }
         if wants_initial && bookmarks {
-            lines.push_back(shape.bookmark(&call, listed.revision, true));
+            over |= no_object_fits(&call);
+            if !over {
+                lines.push_back(shape.bookmark(&call, listed.revision, true));
+            }
         }
         listed.revision
     } else if fresh {

@@ -13,7 +13,7 @@ use kubewright_storage::{Change, Event, Object, line};
 use serde_json::{Value, json};
 
 use crate::rest::call::Call;
-use crate::rest::negotiate::Encoding;
+use crate::rest::negotiate::{Encoding, Form};
 use crate::rest::table::{self, Include};
 
 /// The form of a watch's objects.
@@ -151,6 +151,12 @@ impl Shape {
             }
         }
     }
+}
+
+/// Whether no object has the form that was asked for, a list: the real server finds that out at the first event, which ends the
+/// watch.
+pub(super) fn no_object_fits(call: &Call) -> bool {
+    matches!(call.output.form, Form::MetadataList(_))
 }
 
 /// Whether the event has the very text that the store holds.

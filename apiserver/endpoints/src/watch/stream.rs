@@ -12,7 +12,7 @@ use kubewright_storage::{Change, Event, Object, OutOfRange, Watcher};
 use tokio::sync::watch;
 use tokio::time::{Duration, Instant, Interval, MissedTickBehavior, Sleep};
 
-use super::shape::{Shape, written};
+use super::shape::{Shape, no_object_fits, written};
 use crate::body::Events;
 use crate::rest::call::Call;
 use crate::rest::selection::Selection;
@@ -161,8 +161,14 @@ impl Stream {
                 now && self.selection.matches(call, &event.object).await,
             )
         };
+        if !before && !now {
+            return Ok(());
+        }
+        if no_object_fits(call) {
+            self.over = true;
+            return Ok(());
+        }
         let line = match (before, now, &event.previous) {
-            (false, false, _) => return Ok(()),
             (true, false, Some(previous)) if event.change != Change::Deleted => {
                 let revision = event.object.revision;
                 self.shape
@@ -190,7 +196,9 @@ impl Stream {
     }
 
     fn bookmark(&mut self) {
-        if let Some(revision) = self.watcher.progress() {
+        if no_object_fits(&self.call) {
+            self.over = true;
+        } else if let Some(revision) = self.watcher.progress() {
             let line = self.shape.bookmark(&self.call, revision, false);
             self.lines.push_back(line);
         }

@@ -37,6 +37,7 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     let Decoded {
         object: mut review,
         empties,
+        ..
     } = decode::body(call, &call.kind(), &options)?;
     call.resource.default(&mut review);
     call.audit(&call.kind(), &review);

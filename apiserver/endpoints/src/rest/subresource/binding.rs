@@ -9,7 +9,8 @@ use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::names;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::time::now;
-use kubewright_storage::Raced;
+use kubewright_registry::pod_gates;
+use kubewright_storage::{Raced, ReadBack};
 use serde_json::{Value, json};
 
 use crate::body::Body;
@@ -54,6 +55,7 @@ async fn admit_and_bind(
     let Decoded {
         object: mut binding,
         empties,
+        ..
     } = decoded;
     // The uid and the version are preconditions; the rest of what the server owns is not looked at.
     settle_namespace(call, &mut binding)?;
@@ -76,7 +78,7 @@ async fn admit_and_bind(
         let stored = pod.stored()?;
         let mut object = pod.value(&stored).await?;
         assign(pod, &mut object, binding, options.dry_run)?;
-        match write::store(pod, options.dry_run, &object, &stored).await? {
+        match write::store(pod, options.dry_run, &object, ReadBack::AsStored, &stored).await? {
             Ok(_) => return Ok(answer::done(call)),
             Err(Raced(_)) => tokio::task::yield_now().await,
         }
@@ -115,6 +117,7 @@ fn assign(call: &Call, pod: &mut Value, binding: &Value, dry_run: bool) -> Resul
     let name = &call.path.name;
     let conflict = |why: String| Status::conflict("", "pods/binding", name, &why);
     update::check_uid(call, binding, pod, dry_run)?;
+    update::check_version(call, binding, pod, dry_run)?;
     if metadata(pod).contains_key("deletionTimestamp") {
         return Err(conflict(format!(
             "pod {name} is being deleted, cannot be assigned to a host"
@@ -145,21 +148,36 @@ fn assign(call: &Call, pod: &mut Value, binding: &Value, dry_run: bool) -> Resul
             own[key] = value.clone();
         }
     }
-    let condition = json!({
+    pod_gates::without_retired_annotations(&mut pod["metadata"]);
+    if let Some(status) = pod["status"].as_object_mut() {
+        status.remove("nominatedNodeName");
+    }
+    is_scheduled(&mut pod["status"]["conditions"]);
+    Ok(())
+}
+
+/// Sets the condition, in its place if there is one.
+fn is_scheduled(conditions: &mut Value) {
+    let mut condition = json!({
         "type": "PodScheduled",
         "status": "True",
         "lastProbeTime": null,
         "lastTransitionTime": now(),
     });
-    let conditions = &mut pod["status"]["conditions"];
-    match conditions.as_array_mut() {
-        Some(list) => {
-            list.retain(|known| known["type"] != "PodScheduled");
-            list.push(condition);
+    let Some(list) = conditions.as_array_mut() else {
+        *conditions = json!([condition]);
+        return;
+    };
+    let mut known = list.iter_mut();
+    match known.find(|known| known["type"] == condition["type"]) {
+        Some(known) => {
+            if known["status"] == condition["status"] {
+                condition["lastTransitionTime"] = known["lastTransitionTime"].take();
+            }
+            *known = condition;
         }
-        None => *conditions = json!([condition]),
+        None => list.push(condition),
     }
-    Ok(())
 }
 
 fn kind() -> GroupVersionKind {

@@ -18,6 +18,7 @@ use super::proxy::{self, Target};
 use super::streams::Asked;
 use crate::body::Body;
 use crate::rest::call::Call;
+use crate::rest::query::go_words;
 
 const SLICES: &str = "endpointslices.discovery.k8s.io";
 
@@ -37,7 +38,7 @@ pub(super) async fn connect(call: &Call, method: &Method) -> Result<Response<Bod
     let part = call.path.subresource.as_str();
     let kind = kind(&call.resource.kind, part);
     let mut attributes = call.attributes(Operation::Connect, Value::Null);
-    attributes.object = options(call, part, &kind);
+    attributes.object = options(call, part, &kind)?;
     attributes.kind = GroupVersionKind {
         group: String::new(),
         version: "v1".to_owned(),
@@ -263,7 +264,10 @@ fn kind(parent: &str, part: &str) -> String {
 }
 
 /// The query as the options object that admission sees.
-fn options(call: &Call, part: &str, kind: &str) -> Value {
+///
+/// # Errors
+/// 400 for a port that is no number.
+fn options(call: &Call, part: &str, kind: &str) -> Result<Value> {
     let query = &call.query;
     let mut options = Map::new();
     options.insert("kind".to_owned(), kind.into());
@@ -285,11 +289,8 @@ fn options(call: &Call, part: &str, kind: &str) -> Value {
             }
         }
         "portforward" => {
-            let ports: Vec<i64> = query
-                .all("ports")
-                .flat_map(|ports| ports.split(','))
-                .filter_map(|port| port.parse().ok())
-                .collect();
+            let ports = query.all("ports").flat_map(|ports| ports.split(','));
+            let ports: Vec<u16> = ports.map(port_number).collect::<Result<_>>()?;
             if !ports.is_empty() {
                 options.insert("ports".to_owned(), ports.into());
             }
@@ -307,5 +308,14 @@ fn options(call: &Call, part: &str, kind: &str) -> Value {
             }
         }
     }
-    Value::Object(options)
+    Ok(Value::Object(options))
+}
+
+fn port_number(text: &str) -> Result<u16> {
+    text.parse().map_err(|error| {
+        let (text, why) = (quoted(text), go_words(&error));
+        let message =
+            format!("cannot convert to []int32: strconv.ParseUint: parsing {text}: {why}");
+        Status::bad_request(message)
+    })
 }

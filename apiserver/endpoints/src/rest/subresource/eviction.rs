@@ -3,6 +3,8 @@
 use http::Response;
 use kubewright_admission::Operation;
 use kubewright_apimachinery::accessor::meta_text;
+use kubewright_apimachinery::field::{FieldError, Path};
+use kubewright_apimachinery::go_text::GoText;
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::selectors::Labels;
 use kubewright_apimachinery::status::{Result, Status};
@@ -16,7 +18,7 @@ use crate::rest::answer;
 use crate::rest::call::Call;
 use crate::rest::commit::committed;
 use crate::rest::decode::{self, Decoded};
-use crate::rest::delete_options::DeleteOptions;
+use crate::rest::delete_options::{DeleteOptions, IGNORES_READ_ERRORS};
 use crate::rest::metadata::{clear_owned, settle_namespace};
 use crate::rest::query::WriteOptions;
 use crate::rest::{delete, tracking};
@@ -31,6 +33,7 @@ pub(super) async fn evict(call: &Call) -> Result<Response<Body>> {
     let Decoded {
         object: mut eviction,
         empties,
+        ..
     } = decode::body(call, &version, &options)?;
     call.audit(&version, &eviction);
     clear_owned(&mut eviction);
@@ -46,6 +49,7 @@ pub(super) async fn evict(call: &Call) -> Result<Response<Body>> {
             "name in URL does not match name in Eviction object",
         ));
     }
+    check_options(call, &attributes.object["deleteOptions"])?;
     if options.dry_run
         && let Some(options) = attributes.object.get_mut("deleteOptions")
         && options.is_object()
@@ -82,6 +86,28 @@ pub(super) async fn evict(call: &Call) -> Result<Response<Body>> {
             }
         }
     }
+}
+
+/// The options in the body are not those of a deletion that ignores errors, and agree with the request about a dry run.
+fn check_options(call: &Call, options: &Value) -> Result<()> {
+    if options[IGNORES_READ_ERRORS] == true {
+        let path = Path::new("deleteOptions");
+        let detail = "can not be set for pod eviction, try after removing the option";
+        let error = FieldError::invalid(&path.child(IGNORES_READ_ERRORS), true, detail);
+        let name = &call.path.name;
+        return Err(Status::invalid("policy", "Eviction", name, &[error]));
+    }
+    let asked: Vec<&str> = call.query.all("dryRun").collect();
+    let asked = Value::from(asked);
+    let said = &options["dryRun"];
+    let is_said = |list: &Value| list.as_array().is_some_and(|list| !list.is_empty());
+    if is_said(&asked) && is_said(said) && asked != *said {
+        let (asked, said) = (GoText(&asked), GoText(said));
+        return Err(Status::plain(format!(
+            "Non-matching dry-run options in request and content: {asked} and {said}"
+        )));
+    }
+    Ok(())
 }
 
 /// How a pod came past the disruption budgets.

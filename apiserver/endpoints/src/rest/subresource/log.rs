@@ -3,10 +3,12 @@
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
+use kubewright_apimachinery::conform::check_time;
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_kubelet::{ContainerState, LogOptions, Pod, Unanswered};
+use kubewright_validation::pod::NAMELESS;
 
 use super::connect::check_container;
 use crate::body::Body;
@@ -79,9 +81,12 @@ fn options(call: &Call) -> Result<LogOptions> {
         }
     }
     let since_time = query.get("sinceTime").filter(|text| !text.is_empty());
+    if let Some(time) = since_time {
+        check_time(time).map_err(Status::bad_request)?;
+    }
     match (since_time, since_seconds) {
         (Some(_), Some(_)) => errors.push(FieldError::forbidden(
-            &Path::new(""),
+            &NAMELESS,
             "at most one of `sinceTime` or `sinceSeconds` may be specified",
         )),
         (None, Some(value)) if value < 1 => {
@@ -103,10 +108,7 @@ fn options(call: &Call) -> Result<LogOptions> {
         ));
     }
     let since = match (since_time, since_seconds) {
-        (Some(time), _) => Some(time.parse().map_err(|_| {
-            let time = quoted(time);
-            Status::bad_request(format!("sinceTime {time} is not a time of RFC 3339"))
-        })?),
+        (Some(time), _) => time.parse().ok(),
         (None, Some(seconds)) => {
             let ago = SignedDuration::from_secs(seconds);
             Timestamp::now().saturating_sub(ago).ok()

@@ -8,6 +8,7 @@ mod proxy;
 mod scale;
 mod streams;
 mod token;
+mod token_request;
 
 use http::{Method, Response};
 use kubewright_apimachinery::status::{Result, Status};
@@ -28,6 +29,11 @@ pub(crate) async fn serve(call: Call, method: &Method) -> Result<Response<Body>>
         return Err(Status::no_such_resource());
     };
     let name = part.name.as_str();
+    // A custom object's path may go on behind its status.
+    let goes_on = !call.path.rest.is_empty() && name != "proxy";
+    if goes_on && call.resource.strategy.installs_routes() {
+        return Err(Status::no_such_resource());
+    }
     let core = call.resource.group.is_empty();
     if core && connect::is_connect(name) {
         return connect::connect(&call, method).await;

@@ -10,7 +10,7 @@ use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_fieldmanagement as managed_fields;
 use kubewright_fieldmanagement::Places;
-use kubewright_storage::Raced;
+use kubewright_storage::{Raced, ReadBack};
 use serde_json::Value;
 
 use crate::body::Body;
@@ -19,7 +19,7 @@ use crate::rest::decode::{self, Decoded};
 use crate::rest::metadata::settle_namespace;
 use crate::rest::patch::{self, Patch};
 use crate::rest::query::WriteOptions;
-use crate::rest::{answer, corrupt, tracking, write};
+use crate::rest::{answer, corrupt, tracking, update, write};
 
 /// Answers the scale of the object.
 pub(super) async fn get(call: &Call) -> Result<Response<Body>> {
@@ -45,14 +45,13 @@ pub(super) async fn update(call: &Call) -> Result<Response<Body>> {
     let options = WriteOptions::read(&call.query, "UpdateOptions")?;
     let mut wanted = decode::body(call, &kind(), &options)?;
     call.audit(&kind(), &wanted.object);
+    update::check_name(call, &mut wanted.object)?;
     settle_namespace(call, &mut wanted.object)?;
-    let (name, url) = (meta_text(&wanted.object, "name"), &call.path.name);
-    if !name.is_empty() && name != url {
-        return Err(Status::bad_request(format!(
-            "the name of the object ({name}) does not match the name on the URL ({url})"
-        )));
-    }
-    change(call, &options, |_| Ok(wanted.clone())).await
+    change(call, &options, |current| {
+        update::check_uid(call, &wanted.object, current, options.dry_run)?;
+        Ok(wanted.clone())
+    })
+    .await
 }
 
 /// Patches the scale.
@@ -86,9 +85,14 @@ async fn change(
         let mut attributes = call.attributes(Operation::Update, options.to_value("UpdateOptions"));
         attributes.kind = kind();
         attributes.dry_run = options.dry_run;
-        let Decoded { object, empties } = next(&current)?;
+        let Decoded {
+            object,
+            empties,
+            timed,
+        } = next(&current)?;
         attributes.object = object;
         attributes.empties = empties;
+        attributes.timed = timed;
         attributes.old_object = current;
         tracking::mutate(call, options, &mut attributes).await?;
         let scale = &attributes.object;
@@ -131,7 +135,7 @@ async fn change(
         attributes.empties = false;
         put_owners(&mut attributes.old_object, None);
         call.validate(&attributes).await?;
-        match write::store(call, options.dry_run, &new, &stored).await? {
+        match write::store(call, options.dry_run, &new, ReadBack::AsStored, &stored).await? {
             Ok(written) => {
                 let written = written.value(call).await?;
                 return Ok(shown(call, &read(call, &written)?));

@@ -12,6 +12,7 @@ use kubewright_apimachinery::time::{now, seconds};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
+use super::token_request;
 use crate::body::Body;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Decoded};
@@ -28,6 +29,7 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
     let Decoded {
         object: mut request,
         empties,
+        ..
     } = decode::body(call, &part.kind, &options)?;
     if request["spec"]["expirationSeconds"].is_null() {
         request["spec"]["expirationSeconds"] = 3600.into();
@@ -60,12 +62,17 @@ pub(super) async fn request(call: &Call) -> Result<Response<Body>> {
     ] {
         metadata.insert(field.to_owned(), value.into());
     }
-    let lasts = check(request)?;
+    let errors = token_request::check(request);
+    if !errors.is_empty() {
+        let (group, kind) = ("authentication.k8s.io", "TokenRequest");
+        return Err(Status::invalid(group, kind, "", &errors));
+    }
+    let lasts = request["spec"]["expirationSeconds"].as_i64();
     call.validate(&attributes).await?;
     attributes.write_empties(Medium::Json);
     let mut request = attributes.object;
     let bound = bound_to(call, &request["spec"]["boundObjectRef"])?;
-    let ends = Timestamp::now() + SignedDuration::from_secs(lasts);
+    let ends = Timestamp::now() + SignedDuration::from_secs(lasts.unwrap_or_default());
     let token = if options.dry_run {
         String::new()
     } else {
@@ -121,11 +128,20 @@ fn bound_to(call: &Call, bound: &Value) -> Result<Map<String, Value>> {
         "Secret" if in_core => ("secrets", call.key(name)),
         "Node" if in_core => ("nodes", name.to_owned()),
         _ => {
+            // The gate is closed, so that these are refused like others, in more words.
+            let more = if token_request::is_of_webhook(bound) {
+                " (feature gate APIServerWebhookAuthenticationToken is disabled)"
+            } else {
+                ""
+            };
             return Err(Status::bad_request(format!(
-                "cannot bind token to object of type {version}, Kind={kind}"
+                "cannot bind token to object of type {version}, Kind={kind}{more}"
             )));
         }
     };
+    if name.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
     let store = &call.shared.store;
     let Some(object) = store.get(plural, &key) else {
         return Err(Status::not_found("", plural, name));
@@ -163,29 +179,6 @@ fn bound_to(call: &Call, bound: &Value) -> Result<Map<String, Value>> {
 
 fn invalid(name: &str, error: FieldError) -> Status {
     Status::invalid("authentication.k8s.io", "TokenRequest", name, &[error])
-}
-
-fn check(request: &Value) -> Result<i64> {
-    const SHORTEST: i64 = 600;
-    const LONGEST: i64 = 1 << 32;
-    let lasts = request["spec"]["expirationSeconds"]
-        .as_i64()
-        .unwrap_or_default();
-    let path = Path::new("spec.expirationSeconds");
-    let wrong = if lasts < SHORTEST {
-        Some("may not specify a duration less than 10 minutes")
-    } else if lasts > LONGEST {
-        Some("may not specify a duration larger than 2^32 seconds")
-    } else {
-        None
-    };
-    match wrong {
-        None => Ok(lasts),
-        Some(why) => {
-            let error = FieldError::invalid(&path, lasts, why);
-            Err(invalid("", error))
-        }
-    }
 }
 
 fn sign(
