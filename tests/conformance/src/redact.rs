@@ -21,6 +21,17 @@ pub(crate) struct Redactor {
     bases: Vec<(String, Regex)>,
 }
 
+/// Where an event has its version: in the object, or in the row of a table.
+fn version_of(event: &mut Value) -> Option<&mut Value> {
+    let of_row = "/object/rows/0/object/metadata/resourceVersion";
+    let place = if event.pointer(of_row).is_some() {
+        of_row
+    } else {
+        "/object/metadata/resourceVersion"
+    };
+    event.pointer_mut(place)
+}
+
 impl Redactor {
     /// Shows a namespace of this run under the name that it has in every run.
     pub(crate) fn new(namespace: &str, shown: &str) -> Self {
@@ -66,6 +77,26 @@ impl Redactor {
 
     pub(crate) fn value(&mut self, value: &Value) -> Value {
         self.field("", value)
+    }
+
+    /// The events of a watch. The version of a bookmark is the server's, to which others write at the same time: it is that of a
+    /// list, unless an earlier event has a later one.
+    pub(crate) fn events(&mut self, events: &[Value]) -> Vec<Value> {
+        let mut last = 0;
+        let mut redacted = Vec::new();
+        for event in events {
+            let mut event = event.clone();
+            let is_bookmark = event["type"] == "BOOKMARK";
+            if let Some(version) = version_of(&mut event) {
+                let number = version.as_str().and_then(|text| text.parse::<u64>().ok());
+                if is_bookmark && number.is_some_and(|number| number >= last) {
+                    *version = "LIST-VERSION".into();
+                }
+                last = last.max(number.unwrap_or(0));
+            }
+            redacted.push(self.value(&event));
+        }
+        redacted
     }
 
     /// The audit events of a request. Where other cases run at the same time, the number of a webhook among all webhooks
@@ -126,10 +157,6 @@ impl Redactor {
         let fields = of_server.as_ref().unwrap_or(fields);
         // The version of a list is the server's, and others write to the server at the same time.
         let is_list = fields.contains_key("items") || fields.contains_key("rows");
-        // So is that of the bookmark behind the initial events.
-        let of_bookmark = fields
-            .get("annotations")
-            .is_some_and(|annotations| annotations.get("k8s.io/initial-events-end").is_some());
         // Its items are in the order in which the probes of a real server ended.
         let is_of_components = fields
             .get("kind")
@@ -169,7 +196,6 @@ impl Redactor {
                 // How the server was built.
                 ("compiler" | "goVersion", Value::String(_)) => "BUILD".into(),
                 ("metadata", Value::Object(metadata)) if is_list => list_metadata(metadata),
-                ("resourceVersion", _) if of_bookmark => "LIST-VERSION".into(),
                 ("resourceVersion", Value::String(version)) if is_number(version) => {
                     number_of(&mut self.versions, version, "VERSION").into()
                 }
@@ -394,6 +420,23 @@ mod tests {
             json!({"uid": "UID-1", "owner": "UID-2", "metadata": {"uid": "UID-1", "resourceVersion": "VERSION-1"}}),
             "fields come in alphabetical order: metadata is first"
         );
+    }
+
+    #[test]
+    fn a_bookmark_has_the_version_of_a_list_unless_it_goes_back() {
+        let event = |kind: &str, version: &str| json!({"type": kind, "object": {"metadata": {"resourceVersion": version}}});
+        for (bookmark, shown) in [
+            ("8", "LIST-VERSION"),
+            ("7", "LIST-VERSION"),
+            ("6", "VERSION-2"),
+        ] {
+            let events = [event("ADDED", "7"), event("BOOKMARK", bookmark)];
+            let redacted = Redactor::default().events(&events);
+            assert_eq!(
+                redacted,
+                [event("ADDED", "VERSION-1"), event("BOOKMARK", shown)]
+            );
+        }
     }
 
     #[test]

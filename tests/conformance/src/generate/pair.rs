@@ -200,7 +200,9 @@ fn ends_with_bookmark(events: &[Value]) -> bool {
     let [.., last, _] = events else {
         return false;
     };
-    last["type"] == "BOOKMARK" && last.pointer("/object/metadata/annotations").is_none()
+    let is_annotated = |metadata: &str| last.pointer(&format!("{metadata}/annotations")).is_some();
+    let of_row = "/object/rows/0/object/metadata";
+    last["type"] == "BOOKMARK" && !is_annotated("/object/metadata") && !is_annotated(of_row)
 }
 
 #[cfg(test)]
@@ -231,6 +233,8 @@ mod tests {
         let annotations = json!({"k8s.io/initial-events-end": "true"});
         let initial =
             json!({"type": "BOOKMARK", "object": {"metadata": {"annotations": annotations}}});
+        let in_table =
+            json!({"type": "BOOKMARK", "object": {"rows": [{"object": &initial["object"]}]}});
         for (one, other, left) in [
             (
                 json!([of("1"), end]),
@@ -251,6 +255,11 @@ mod tests {
                 json!([initial, end]),
                 json!([end]),
                 [json!([initial, end]), json!([end])],
+            ),
+            (
+                json!([in_table, of("1"), end]),
+                json!([in_table, end]),
+                [json!([in_table, end]), json!([in_table, end])],
             ),
         ] {
             let outcome = |events: &Value| json!({"steps": [{}, {"events": events}]});
