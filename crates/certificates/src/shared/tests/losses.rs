@@ -174,16 +174,23 @@ async fn who_keeps_overwriting_is_answered_six_times_a_minute_however_many_repli
     let before = cluster.state().await;
     cluster.forget_sent();
     // For an hour, whenever it has been written back.
+    let mut losses = 0;
     let end = Instant::now() + Duration::from_hours(1);
     while Instant::now() < end {
         if cluster.state_if_any().await.as_ref() == Some(&before) {
             cluster.patch("a-janitor", &json!({"data": null})).await;
+            losses += 1;
         }
         sleep(Duration::from_millis(500)).await;
     }
-    let writes = cluster.writes();
     // The first ones are answered at once.
-    assert!((350..=375).contains(&writes), "{writes} writes");
+    assert!((350..=371).contains(&losses), "{losses} losses");
+    // Replicas choose their moments by chance: now and then two write in the same millisecond, and one of them is refused.
+    let refused = cluster.writes().saturating_sub(losses);
+    assert!(
+        refused <= 20,
+        "{refused} of {losses} writes were sent twice"
+    );
     assert_eq!(replica.served().unwrap().chain(), identity.chain());
 }
 
