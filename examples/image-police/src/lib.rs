@@ -63,6 +63,7 @@ pub fn app(options: Options, needs: &mut Needs) -> App {
     let record = Record {
         judge: judge.clone(),
         deployments: deployments.clone(),
+        stored: needs.within(scope.clone()).reader(),
         statuses: needs.within(scope.clone()).status_writer(),
         events: needs.recorder(),
     };

@@ -15,6 +15,8 @@ use crate::judge::Judge;
 pub(crate) struct Record {
     pub(crate) judge: Judge,
     pub(crate) deployments: Cached<Deployment>,
+    /// The lists as they are stored: the cache may not have the last status yet that this controller wrote.
+    pub(crate) stored: Reader<WhiteList>,
     pub(crate) statuses: StatusWriter<WhiteList>,
     pub(crate) events: Recorder,
 }
@@ -63,7 +65,22 @@ impl Reconcile<WhiteList> for Record {
         let (name, namespace) = (list.name_any(), list.namespace().unwrap_or_default());
         let lists = self.judge.lists(&namespace).await?;
         let deployments = self.deployments.list_in(&namespace).await?;
-        let before = list.status.clone().unwrap_or_default();
+        let mut offences = Vec::new();
+        for deployment in &deployments {
+            if let Some(offence) = self.judge.offence_of(&lists, deployment)
+                && offence.missing_in.contains(&name)
+            {
+                offences.push((deployment, offence));
+            }
+        }
+        let mut before = list.status.clone().unwrap_or_default();
+        let is_known = |(deployment, _): &(&Deployment, _)| {
+            before.knows(deployment.uid().as_deref().unwrap_or_default())
+        };
+        if !offences.iter().all(is_known) {
+            let stored = self.stored.get(ObjectRef::of(&*list)).await?;
+            before = stored.and_then(|list| list.status).unwrap_or_default();
+        }
 
         let mut now = WhiteListStatus {
             images: list.spec.images.iter().map(|image| image.tags.len()).sum(),
@@ -71,13 +88,7 @@ impl Reconcile<WhiteList> for Record {
             offenders: Vec::new(),
             ..before.clone()
         };
-        for deployment in &deployments {
-            let Some(offence) = self.judge.offence_of(&lists, deployment) else {
-                continue;
-            };
-            if !offence.missing_in.contains(&name) {
-                continue;
-            }
+        for (deployment, offence) in offences {
             let offender = Offender {
                 name: deployment.name_any(),
                 uid: deployment.uid().unwrap_or_default(),
