@@ -140,7 +140,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "webhook",
         ],
     ),
-    ("validation", &["apimachinery"]),
+    ("validation", &["apimachinery", "cel"]),
     ("webhook", &["review"]),
     ("webhook-client", &["apimachinery"]),
 ];
