@@ -104,6 +104,30 @@ async fn a_definition_of_one_server_is_served_by_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_definition_is_served_with_its_answer_whichever_server_accepts_its_names() {
+    let Some((_etcd, a, b)) = two() else {
+        return println!("{NO_ETCD}");
+    };
+    for round in 0..40 {
+        let (plural, kind) = (format!("boxes{round}"), format!("Box{round}"));
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": format!("{plural}.example.com")},
+            "spec": {
+                "group": "example.com", "scope": "Cluster", "names": {"plural": plural, "kind": kind},
+                "versions": [{"name": "v1", "served": true, "storage": true,
+                    "schema": {"openAPIV3Schema": {"type": "object"}}}],
+            },
+        });
+        // Both servers see a new definition, and either may be the first to write its status.
+        let asked = if round % 2 == 0 { &a } else { &b };
+        asked.post(DEFINITIONS, &definition).await.expect(201);
+        let objects = format!("/apis/example.com/v1/{plural}");
+        asked.get(&objects).await.expect(200);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_the_candidates_for_a_lease_one_wins_whichever_server_they_ask() {
     let Some((_etcd, a, b)) = two() else {
         return println!("{NO_ETCD}");

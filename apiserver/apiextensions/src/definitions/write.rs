@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kubewright_apimachinery::view::{Edit, View};
 use kubewright_registry::{Registry, Served};
-use kubewright_storage::{Draft, Object, Store};
+use kubewright_storage::{CommitError, Draft, Object, Store};
 use serde_json::Value;
 
 /// The name of the definitions in the store.
@@ -22,7 +22,8 @@ pub(super) struct Storage {
 }
 
 impl Storage {
-    /// Stores a changed definition; false if the write failed. After a conflict the controllers read the definition again anyway.
+    /// Stores a changed definition; false if the backend failed. One that another server has changed meanwhile is read again, as
+    /// after a write.
     pub(super) fn write_status(&self, stored: &Object, old: &Value, mut new: Value) -> bool {
         let served = self.served.now();
         (self.track)(&served, old, &mut new);
@@ -30,7 +31,7 @@ impl Storage {
         let waits = !new.at("metadata").list("finalizers").is_empty();
         if new.at("metadata").has("deletionTimestamp") && !waits {
             let last = Draft::new(&stored.value());
-            return self.store.delete(TABLE, path, expected, last).is_ok();
+            return is_new(&self.store.delete(TABLE, path, expected, last));
         }
         if new.at("metadata").list("finalizers").is_empty()
             && let Some(metadata) = new.part("metadata")
@@ -38,6 +39,11 @@ impl Storage {
             metadata.drop_field("finalizers");
         }
         let draft = Draft::new(&new);
-        self.store.replace(TABLE, path, expected, draft).is_ok()
+        is_new(&self.store.replace(TABLE, path, expected, draft))
     }
+}
+
+/// Whether the store has another state than the one that was read.
+fn is_new(outcome: &Result<Arc<Object>, CommitError>) -> bool {
+    matches!(outcome, Ok(_) | Err(CommitError::Raced(_)))
 }
