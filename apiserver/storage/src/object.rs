@@ -67,7 +67,7 @@ pub enum ReadBack {
     AsStored,
     /// More than that: the next write stores what was added, even if it changes nothing.
     WithDefaults,
-    /// Less than that: the next write that does not bring the empty lists and maps again takes them out.
+    /// Less than that: the next write that does not bring the empty lists and maps, or the negative zeros, again takes them out.
     WithoutEmpties,
 }
 

@@ -334,6 +334,10 @@ pub fn template(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
 fn owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.child("ownerReferences");
     let references = metadata.list("ownerReferences");
+    // Where a policy put something else among those of a custom object, Go's accessor finds none.
+    if !references.iter().all(Value::is_object) {
+        return;
+    }
     let mut controller: Option<String> = None;
     for (at, reference) in references.iter().enumerate() {
         let reference_path = path.index(at);
@@ -384,8 +388,10 @@ fn owners(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
 fn finalizers(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
     let path = path.child("finalizers");
     let all = metadata.list("finalizers");
-    for name in all {
-        qualified_name(&path, name.as_str().unwrap_or_default(), errors);
+    // As of owners, none are found where one is no name.
+    let names: Option<Vec<&str>> = all.iter().map(Value::as_str).collect();
+    for name in names.into_iter().flatten() {
+        qualified_name(&path, name, errors);
     }
     let has = |wanted: &str| all.iter().any(|name| name == wanted);
     if has("orphan") && has("foregroundDeletion") {

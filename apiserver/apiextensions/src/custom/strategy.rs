@@ -79,7 +79,7 @@ impl Strategy for Custom {
     }
 
     fn is_read_back(&self, object: &Value) -> bool {
-        !empties(object).is_empty()
+        !empties(object).is_empty() || has_negative_zero(object)
     }
 
     fn read_back(&self, object: &mut Value) -> ReadBack {
@@ -91,7 +91,7 @@ impl Strategy for Custom {
         }
         // A conversion to the version that is stored takes them out.
         let is_stored = self.definition.storage == self.name;
-        if is_stored && !empty.is_empty() {
+        if is_stored && !empty.is_empty() || has_negative_zero(object) {
             ReadBack::WithoutEmpties
         } else {
             ReadBack::AsStored
@@ -176,6 +176,18 @@ pub fn empties(object: &Value) -> Vec<(&'static str, Value)> {
         .filter(|(_, value)| is_empty(value))
         .map(|(name, value)| (name, value.clone()))
         .collect()
+}
+
+/// Whether a number of the object is stored as `-0`, which is read as the integer 0.
+fn has_negative_zero(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number
+            .as_f64()
+            .is_some_and(|number| number == 0.0 && number.is_sign_negative()),
+        Value::Array(items) => items.iter().any(has_negative_zero),
+        Value::Object(members) => members.values().any(has_negative_zero),
+        _ => false,
+    }
 }
 
 fn replace(object: &mut Value, field: &str, value: Option<Value>) {

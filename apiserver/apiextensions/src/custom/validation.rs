@@ -7,6 +7,7 @@ use kubewright_registry::Findings;
 use kubewright_validation::metadata;
 use serde_json::Value;
 
+use super::metadata as custom_metadata;
 use super::{Custom, scale};
 use crate::structural::Change;
 
@@ -17,12 +18,11 @@ impl Custom {
         if !found.errors.is_empty() {
             return;
         }
-        metadata::named(
-            self.definition.namespaced,
-            object,
-            names::dns1123_subdomain,
-            &mut found.errors,
-        );
+        let rule = names::dns1123_subdomain;
+        match custom_metadata::unreadable(object) {
+            Some(unreadable) => found.errors.push(unreadable),
+            None => metadata::named(self.definition.namespaced, object, rule, &mut found.errors),
+        }
         let change = Change {
             new: object,
             old: None,
@@ -44,7 +44,10 @@ impl Custom {
             found.errors.extend(wrong);
             return;
         }
-        metadata::changed(new, old, &mut found.errors);
+        match custom_metadata::unreadable(new) {
+            Some(unreadable) => found.errors.push(unreadable),
+            None => metadata::changed(new, old, &mut found.errors),
+        }
         let change = Change {
             new,
             old: Some(old),
