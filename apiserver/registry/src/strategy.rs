@@ -119,6 +119,11 @@ pub trait Strategy: Any + fmt::Debug + Send + Sync {
         ))
     }
 
+    /// Returns the field that the API server has an index of.
+    fn indexed_field(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Returns the value of a selectable field: `None` for another field, an empty string where the object does not set it.
     fn field_value<'a>(&self, object: &'a Value, field: &str) -> Option<Cow<'a, str>> {
         let metadata = object.at("metadata");

@@ -166,8 +166,15 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
                 meant.push(object.clone());
             }
         }
-        // What follows a full page was not looked at: the next page may turn out to be empty.
-        remaining = Some(objects.len() - looked_at);
+        // What follows a full page was not looked at: the next page may turn out to be empty. An index leaves out what does not
+        // fit it; it has the newest state only, and from its beginning.
+        let is_indexed = token.is_empty() && !matches!(at, At::Exactly(_));
+        let index = selection.indexed(&call.resource).filter(|_| is_indexed);
+        let following = &objects[looked_at..];
+        remaining = Some(match index {
+            Some(index) => index.count(call, following).await,
+            None => following.len(),
+        });
         objects = meant;
     }
     let more = remaining.is_some_and(|remaining| remaining > 0);

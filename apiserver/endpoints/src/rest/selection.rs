@@ -1,6 +1,7 @@
 //! Which objects of a resource a list, a watch or a collection delete means: label and field selectors.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use kubewright_apimachinery::selectors::{Fields, Labels};
 use kubewright_apimachinery::status::{Result, Status};
@@ -58,6 +59,25 @@ impl Selection {
     pub(crate) fn names_one(&self) -> bool {
         let name = self.fields.exact("metadata.name");
         name.is_some_and(|name| !name.is_empty())
+    }
+
+    /// The part of the selection that an index of the resource answers.
+    pub(crate) fn indexed(&self, resource: &Resource) -> Option<Self> {
+        let field = resource.strategy.indexed_field()?;
+        let value = self.fields.exact(field)?;
+        Some(Self {
+            fields: Fields::equal([(field.to_owned(), value.to_owned())]),
+            ..Self::default()
+        })
+    }
+
+    /// How many of these objects are meant.
+    pub(crate) async fn count(&self, call: &Call, objects: &[Arc<Object>]) -> usize {
+        let mut count = 0;
+        for object in objects {
+            count += usize::from(self.matches(call, object).await);
+        }
+        count
     }
 
     /// Whether a stored object is meant.

@@ -88,6 +88,10 @@ impl Strategy for ResourceSlice {
         })
     }
 
+    fn indexed_field(&self) -> Option<&'static str> {
+        Some("spec.nodeName")
+    }
+
     fn field_value<'a>(&self, object: &'a Value, field: &str) -> Option<Cow<'a, str>> {
         if let Some(generic) = fields::generic(object, false, field) {
             return Some(generic);

@@ -162,6 +162,10 @@ impl Strategy for Older {
         self.newest.check_field(field)
     }
 
+    fn indexed_field(&self) -> Option<&'static str> {
+        self.newest.indexed_field()
+    }
+
     fn field_value<'a>(&self, object: &'a Value, field: &str) -> Option<Cow<'a, str>> {
         self.newest.field_value(object, field)
     }

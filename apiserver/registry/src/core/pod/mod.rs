@@ -203,6 +203,10 @@ impl Strategy for Pod {
         fields::check(&FIELDS, true, field)
     }
 
+    fn indexed_field(&self) -> Option<&'static str> {
+        Some("spec.nodeName")
+    }
+
     fn field_value<'a>(&self, object: &'a Value, field: &str) -> Option<Cow<'a, str>> {
         if let Some(generic) = fields::generic(object, true, field) {
             return Some(generic);
