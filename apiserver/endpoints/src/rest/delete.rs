@@ -177,13 +177,13 @@ async fn remove(
         if step == Step::AlreadyDeleting {
             return Ok(Outcome::Waiting(Shown::from(&*stored)));
         }
+        // The strategy of the kind decides when the object is marked, and not again.
+        if !is_deleting(&old) {
+            options.grace = grace.or(options.grace);
+        }
         let seen = match admission {
             Admission::OfMany(options) => options.to_value(),
-            Admission::Named(_) | Admission::Done => {
-                let mut options = options.clone();
-                options.grace = grace.or(options.grace);
-                options.to_value()
-            }
+            Admission::Named(_) | Admission::Done => options.to_value(),
         };
         let mut attributes = call.attributes(Operation::Delete, seen);
         attributes.dry_run = options.dry_run;
@@ -256,19 +256,21 @@ fn empty(call: &Call) -> Value {
     object
 }
 
+fn is_deleting(object: &Value) -> bool {
+    let mark = metadata(object).get("deletionTimestamp");
+    mark.is_some_and(Value::is_string)
+}
+
 /// Decides what the next write of a delete is.
 fn step(call: &Call, old: &Value, options: &DeleteOptions, grace: Option<i64>) -> Step {
     if call.is_about_namespaces() {
         return namespace_step(call, old, options);
     }
-    let metadata_of_old = metadata(old);
-    let deleting = metadata_of_old
-        .get("deletionTimestamp")
-        .is_some_and(Value::is_string);
+    let deleting = is_deleting(old);
     if !deleting && definitions::are(&call.resource) {
         return Step::Mark(definitions::marked(old));
     }
-    let current = metadata_of_old
+    let current = metadata(old)
         .get("deletionGracePeriodSeconds")
         .and_then(Value::as_i64)
         .unwrap_or_default();

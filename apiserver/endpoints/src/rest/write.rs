@@ -155,14 +155,16 @@ pub(crate) async fn store(
         return Ok(Ok(Shown::from(&**stored)));
     }
     if dry_run {
-        return Ok(Ok(Shown::unwritten(draft.into_text(Some(stored.revision)))));
+        let shown = Shown::unwritten(draft.into_text(Some(stored.revision)));
+        return Ok(Ok(if ends { shown.bare() } else { shown }));
     }
     let store = &call.shared.store;
     store.write_latency().await;
     let (table, path, expected) = (&call.table, &stored.path, stored.revision);
     if ends {
-        // The watchers see what was stored, at the deletion's own revision; the client sees what it sent, at the one before.
-        let shown = Shown::unwritten(draft.into_text(Some(expected)));
+        // The watchers see what was stored, at the deletion's own revision; the client sees what it sent, at the one before, and
+        // nothing of what readers would.
+        let shown = Shown::unwritten(draft.into_text(Some(expected))).bare();
         let gone = store.delete(table, path, expected, Draft::new(&stored.value()));
         return Ok(committed(gone)?.map(|_| {
             addresses::release(call, new);

@@ -1,5 +1,7 @@
 //! Rules that 1.36 relaxed, of lists deep inside of an object.
 
+use std::cmp::Ordering;
+
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
 use kubewright_validation::formats;
@@ -38,20 +40,51 @@ pub(super) fn is_unchecked(at: &[&str], found: &Findings) -> bool {
 
 /// A sidecar had no rules.
 fn sidecars(spec: &Value, at: &[&str], found: &mut Findings) {
-    let field = "restartPolicyRules";
+    let (spec_path, field) = (at.join("."), "restartPolicyRules");
     for (index, container) in spec.list("initContainers").iter().enumerate() {
         if container.text("restartPolicy") != "Always" || container.list(field).is_empty() {
             continue;
         }
-        let path = format!("{}.initContainers[{index}].{field}", at.join("."));
-        found
-            .errors
-            .retain(|error| !error.field().starts_with(&path));
+        let path = format!("{spec_path}.initContainers[{index}].{field}");
+        let errors = &mut found.errors;
+        let is_newer = |error: &FieldError| error.field().starts_with(&path);
+        let follows = |error: &FieldError| follows_rules(error, &spec_path, index);
+        let place = errors.iter().position(is_newer);
+        let place = place.or_else(|| errors.iter().position(follows));
+        let place = place.unwrap_or(errors.len());
+        errors.retain(|error| !is_newer(error));
         let detail =
             "restartPolicyRules are not allowed for init containers with restart policy Always";
-        found
-            .errors
-            .push(FieldError::forbidden(&Path::new(&path), detail));
+        errors.insert(place, FieldError::forbidden(&Path::new(&path), detail));
+    }
+}
+
+/// Whether what is wrong with a pod is found after the rules of the init container with this index.
+fn follows_rules(error: &FieldError, spec: &str, index: usize) -> bool {
+    const OF_CONTAINER: [&str; 4] = [
+        "lifecycle",
+        "livenessProbe",
+        "readinessProbe",
+        "startupProbe",
+    ];
+    let field = error.field().strip_prefix(spec);
+    let Some(field) = field.and_then(|field| field.strip_prefix('.')) else {
+        return false;
+    };
+    let Some(place) = field.strip_prefix("initContainers[") else {
+        return !field.starts_with("volumes") && !field.starts_with("containers");
+    };
+    let Some((other, rest)) = place.split_once(']') else {
+        return true;
+    };
+    match other.parse::<usize>().unwrap_or_default().cmp(&index) {
+        Ordering::Less => false,
+        Ordering::Greater => true,
+        Ordering::Equal => {
+            let rest = rest.trim_start_matches('.');
+            let is_repeated = rest == "name" && error.body().starts_with("Duplicate value");
+            is_repeated || OF_CONTAINER.iter().any(|part| rest.starts_with(part))
+        }
     }
 }
 

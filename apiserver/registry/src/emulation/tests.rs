@@ -217,6 +217,51 @@ fn volumes_are_labelled_recursively_unless_they_were_not_before() {
 }
 
 #[test]
+fn the_rules_of_sidecars_are_refused_where_they_are_looked_at() {
+    let pod = |rules: Value| {
+        json!({
+            "metadata": {"name": "p", "namespace": "n"},
+            "spec": {
+                "dnsPolicy": "none",
+                "containers": [{"name": "c", "image": "i"}],
+                "initContainers": [
+                    {"name": "a", "restartPolicy": "Always", "restartPolicyRules": rules, "readinessProbe": {"tcpSocket": {}}},
+                    {"name": "b", "readinessProbe": {}},
+                ],
+            },
+        })
+    };
+    let said = |version, rules: Value| -> Vec<String> {
+        let found = resource(version, "", "pods").validate(&pod(rules)).errors;
+        let fields = found.iter().map(|error| error.field().to_owned());
+        let fields = fields.filter(|field| field.starts_with("spec.initContainers"));
+        fields
+            .filter(|field| {
+                field.contains("restartPolicyRules") || field.contains("readinessProbe")
+            })
+            .collect()
+    };
+    let complete = json!([{"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}]);
+    for rules in [complete, json!([{}])] {
+        assert_eq!(
+            said(V1_35, rules),
+            [
+                "spec.initContainers[0].restartPolicyRules",
+                "spec.initContainers[0].readinessProbe.tcpSocket.port",
+                "spec.initContainers[1].readinessProbe",
+            ]
+        );
+    }
+    let found = said(V1_37, json!([{}]));
+    assert!(
+        found
+            .iter()
+            .any(|field| field.contains("restartPolicyRules[0]")),
+        "{found:?}"
+    );
+}
+
+#[test]
 fn what_the_server_sets_later_stays_as_clients_send_it_until_then() {
     let scaler = json!({"metadata": {"name": "h", "generation": 7}, "spec": {"maxReplicas": 3}});
     let generation = |version, object: &Value| {
