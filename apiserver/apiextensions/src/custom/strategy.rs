@@ -8,9 +8,10 @@ use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::{Edit, View};
 use kubewright_registry::{Behavior, Column, Creation, Findings, Strategy};
 use kubewright_storage::ReadBack;
-use serde_json::{Number, Value};
+use serde_json::Value;
 
 use super::{Custom, Version, fields};
+use crate::structural::is_same;
 
 impl Strategy for Custom {
     fn default(&self, object: &mut Value) {
@@ -208,24 +209,6 @@ fn is_another(new: &Value, old: &Value) -> bool {
             matches!((new.get(name), old.get(name)), (Some(new), Some(old)) if is_same(new, old));
         name != "metadata" && !is_kept
     })
-}
-
-/// Whether two values are the same. A number that is no 64-bit integer is read as one where it is written like one.
-fn is_same(new: &Value, old: &Value) -> bool {
-    match (new, old) {
-        (Value::Number(new), Value::Number(old)) => {
-            let inexact = |number: &Number| number.as_f64().filter(|_| !number.is_i64());
-            new == old || inexact(new).is_some_and(|new| Some(new) == inexact(old))
-        }
-        (Value::Array(new), Value::Array(old)) => {
-            new.len() == old.len() && new.iter().zip(old).all(|(new, old)| is_same(new, old))
-        }
-        (Value::Object(new), Value::Object(old)) => {
-            let is_kept = |(name, value)| old.get(name).is_some_and(|old| is_same(value, old));
-            new.len() == old.len() && new.iter().all(is_kept)
-        }
-        (new, old) => new == old,
-    }
 }
 
 /// Finalizers that others could mean something else by.

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::schema::{ListType, Schema};
 
@@ -58,7 +58,7 @@ impl<'a> Correlation<'a> {
                     return false;
                 }
                 if !matches!(self.schema.list, ListType::Map(_)) {
-                    return new == old;
+                    return new.iter().zip(old).all(|(new, old)| is_same(new, old));
                 }
                 (0..new.len()).all(|index| self.index(index).is_some_and(|one| one.is_unchanged()))
             }
@@ -68,8 +68,26 @@ impl<'a> Correlation<'a> {
                         .keys()
                         .all(|key| self.key(key).is_some_and(|one| one.is_unchanged()))
             }
-            (new, old) => new == old,
+            (new, old) => is_same(new, old),
         }
+    }
+}
+
+/// Whether two values are the same. A number that is no 64-bit integer is read as one where it is written like one.
+pub(crate) fn is_same(new: &Value, old: &Value) -> bool {
+    match (new, old) {
+        (Value::Number(new), Value::Number(old)) => {
+            let inexact = |number: &Number| number.as_f64().filter(|_| !number.is_i64());
+            new == old || inexact(new).is_some_and(|new| Some(new) == inexact(old))
+        }
+        (Value::Array(new), Value::Array(old)) => {
+            new.len() == old.len() && new.iter().zip(old).all(|(new, old)| is_same(new, old))
+        }
+        (Value::Object(new), Value::Object(old)) => {
+            let is_kept = |(name, value)| old.get(name).is_some_and(|old| is_same(value, old));
+            new.len() == old.len() && new.iter().all(is_kept)
+        }
+        (new, old) => new == old,
     }
 }
 

@@ -42,6 +42,7 @@ use serde_json::Value;
 
 pub use check::{check, settle_defaults, shown};
 use correlation::Correlation;
+pub(crate) use correlation::is_same;
 pub use formats::is_format_of;
 pub(crate) use metadata::coerce_metadata;
 pub use ownership::{Items, Member, Owned, Part};
