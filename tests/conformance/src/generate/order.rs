@@ -28,13 +28,7 @@ pub(crate) fn settled(outcome: &Value) -> Value {
         Value::Array(items) => items.iter().map(settled).collect(),
         // Of several bindings that allow a request a real server names one by chance.
         Value::String(why) if why.starts_with(ALLOWED) => ALLOWED.into(),
-        // The library of server-side apply walks through Go maps.
-        Value::String(why) if why.contains(LISTED) => {
-            let (what, errors) = why.split_once(LISTED).unwrap_or_default();
-            let mut errors: Vec<&str> = errors.split(BETWEEN).collect();
-            errors.sort_unstable();
-            format!("{what}{LISTED}{}", errors.join(BETWEEN)).into()
-        }
+        Value::String(why) => errors_of_apply(why).map_or_else(|| outcome.clone(), Value::from),
         other => other.clone(),
     }
 }
@@ -42,6 +36,32 @@ pub(crate) fn settled(outcome: &Value) -> Value {
 const ALLOWED: &str = "RBAC: allowed by ";
 const LISTED: &str = "errors:\n  ";
 const BETWEEN: &str = "\n  ";
+/// What stands before a single error, which begins with a path.
+const ONE: &str = "): .";
+const UNDECLARED: &str = ": field not declared in schema";
+
+/// What server-side apply says, with its errors sorted: its library walks through Go maps. It leaves a map at the first field that is
+/// not declared, so that all that it says of a map with such a field is by chance.
+fn errors_of_apply(why: &str) -> Option<String> {
+    let (what, errors) = if let Some((what, errors)) = why.split_once(LISTED) {
+        (what, errors.split(BETWEEN).collect())
+    } else {
+        let end = why.find(ONE)? + ONE.len() - 1;
+        (&why[..end], vec![&why[end..]])
+    };
+    let parent = |error: &str| {
+        let path = error.strip_suffix(UNDECLARED)?;
+        path.rsplit_once('.').map(|(parent, _)| parent.to_owned())
+    };
+    let left: Vec<String> = errors.iter().filter_map(|error| parent(error)).collect();
+    let is_by_chance = |error: &str| left.iter().any(|parent| error.starts_with(parent));
+    let certain = errors.iter().filter(|error| !is_by_chance(error));
+    let mut told: Vec<String> = certain.map(|&error| error.to_owned()).collect();
+    told.extend(left.iter().map(|parent| format!("{parent}{UNDECLARED}")));
+    told.sort();
+    told.dedup();
+    Some(format!("{what}{LISTED}{}", told.join(BETWEEN)))
+}
 
 /// Of rules that cost alike, a real server names four by chance as those that cost most.
 const BY_CHANCE: &str =
@@ -142,6 +162,25 @@ mod tests {
         let text = |list: &str| settled(&json!(format!("no patch: errors:\n  {list}")));
         assert_eq!(text(".b: x\n  .a: y"), text(".a: y\n  .b: x"));
         assert_ne!(text(".b: x\n  .a: y"), text(".a: x\n  .b: y"));
+    }
+
+    #[test]
+    fn what_is_found_before_a_field_that_is_not_declared_is_chance() {
+        let said = |errors: &str| settled(&json!(format!("no patch (/v1): {errors}")));
+        let (alone, type_of_a) = (
+            ".n: field not declared in schema",
+            ".a.b: expected string, got 1",
+        );
+        let with_type = format!("errors:\n  {type_of_a}\n  {alone}");
+        assert_eq!(said(&with_type), said(alone));
+        assert_ne!(said(type_of_a), said(alone));
+        let inside = ".s.n: field not declared in schema";
+        let around = format!("errors:\n  {type_of_a}\n  {inside}");
+        assert_ne!(said(&around), said(inside));
+        assert_eq!(
+            said(&format!("errors:\n  .s.t: no\n  {inside}")),
+            said(inside)
+        );
     }
 
     #[test]
