@@ -173,9 +173,9 @@ fn merge_maps<S: Schema>(
             (Some(Value::Array(old)), Value::Array(new)) if deletes => {
                 Value::Array(old.into_iter().filter(|item| !new.contains(item)).collect())
             }
-            (Some(Value::Array(old)), Value::Array(new)) => {
+            (Some(Value::Array(mut old)), Value::Array(new)) => {
                 let field = schema.and_then(|schema| schema.field(&key));
-                Value::Array(merge_lists(old, new, field.as_ref())?)
+                Value::Array(merge_lists(&mut old, new, field.as_ref())?)
             }
             (Some(old), _) if deletes => old,
             (None, _) if deletes => continue,
@@ -193,9 +193,10 @@ fn merge_maps<S: Schema>(
     Ok(original)
 }
 
-/// Combines two lists as their field says; the result has the order that clients rely on.
+/// Combines two lists as their field says; the result has the order that clients rely on. Where a patch of scalars has none,
+/// `original` is left as Go leaves it, which decides what order comes next.
 fn merge_lists<S: Schema>(
-    original: Vec<Value>,
+    original: &mut Vec<Value>,
     patch: Vec<Value>,
     field: Option<&Field<S>>,
 ) -> Result<Vec<Value>> {
@@ -203,32 +204,33 @@ fn merge_lists<S: Schema>(
         return Ok(patch);
     };
     if original.is_empty() && patch.is_empty() {
-        return Ok(original);
+        return Ok(Vec::new());
     }
     let mut items = original.iter().chain(&patch);
     let type_of_first = items.next().map_or("", go_type);
     if items.any(|item| go_type(item) != type_of_first) {
-        let lists = Value::Array(vec![original.into(), patch.into()]);
+        let lists = Value::Array(vec![original.clone().into(), patch.into()]);
         return Err(failed(format!(
             "list element types are not identical: {}",
             GoText(&lists)
         )));
     }
     if type_of_first != "map[string]interface {}" {
-        let server_order = original.clone();
-        let mut merged = original;
-        for item in &patch {
-            if !merged.contains(item) {
-                merged.push(item.clone());
-            }
+        let mut both = original.clone();
+        both.extend_from_slice(&patch);
+        let left = deduplicate(&mut both);
+        let merged = both[..left].to_vec();
+        // Go appends nothing to a list in place, and takes what deduplication leaves there for the order of the server.
+        if patch.is_empty() {
+            *original = both;
         }
-        return Ok(order::arrange(merged, &patch, &server_order, ""));
+        return Ok(order::arrange(merged, &patch, original, ""));
     }
     let key = field.merge_key.as_str();
     if key.is_empty() {
         return Err(failed("cannot merge lists without merge key"));
     }
-    let (original, patch) = list_directives(original, patch, key)?;
+    let (original, patch) = list_directives(original.clone(), patch, key)?;
     let server_order = original.clone();
     let patch_order = patch.clone();
     let mut merged = original;
@@ -252,6 +254,25 @@ fn merge_lists<S: Schema>(
         return Err(no_merge_key(map.clone(), key));
     }
     Ok(order::arrange(merged, &patch_order, &server_order, key))
+}
+
+/// Moves the last items into the places of those that are there again, as Go's patches do. Returns how many there are.
+fn deduplicate(items: &mut [Value]) -> usize {
+    let mut left = items.len();
+    let mut first = 0;
+    while first + 1 < left {
+        let mut again = first + 1;
+        while again < left {
+            if items[first] == items[again] {
+                left -= 1;
+                items[again] = items[left].clone();
+            } else {
+                again += 1;
+            }
+        }
+        first += 1;
+    }
+    left
 }
 
 /// Carries out every `$setElementOrder/<list>` of the patch, with the list it belongs to.
@@ -285,12 +306,20 @@ fn set_element_orders<S: Schema>(
         if server.is_none() && patched.is_none() {
             continue;
         }
-        let server = server.unwrap_or_default();
         order::check_listed(patched.as_deref().unwrap_or_default(), &wanted, key)?;
         for item in &wanted {
             order::id(item, key)?;
         }
-        let merged = merge_lists(server.clone(), patched.unwrap_or_default(), Some(&field))?;
+        let is_new = server.is_none();
+        let mut server = server.unwrap_or_default();
+        let merged = match patched {
+            None => server.clone(),
+            Some(mut new) if is_new => {
+                new.retain_mut(keeps);
+                new
+            }
+            Some(patched) => merge_lists(&mut server, patched, Some(&field))?,
+        };
         original.insert(
             name,
             Value::Array(order::arrange(merged, &wanted, &server, key)),
