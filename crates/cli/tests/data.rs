@@ -153,10 +153,10 @@ impl Mirror {
     async fn follow(&mut self, maps: Api<ConfigMap>, until: u64) {
         while self.revision < until {
             if self.revision == 0 {
-                self.lists += 1;
                 let Ok(list) = maps.list(&ListParams::default()).await else {
                     return;
                 };
+                self.lists += 1;
                 let revision = list.metadata.resource_version.expect("a list");
                 self.revision = revision.parse().expect("a number");
                 let entries = list.items.iter();
