@@ -20,7 +20,9 @@ use super::answer::{self, Shown};
 use super::call::Call;
 use super::commit::committed;
 use super::decode::{self, Decoded};
-use super::metadata::{Stage, clear_owned, dedup_owners, fill_identity, settle_namespace};
+use super::metadata::{
+    Stage, clear_owned, dedup_owners, fill_identity, is_deleting, settle_namespace,
+};
 use super::query::WriteOptions;
 use super::write::{self, no_number};
 use super::{devices, policy_parameters, tracking};
@@ -158,14 +160,12 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
         };
         let resource = &call.resource;
         let mut status = Status::already_exists(&resource.group, &resource.plural, place);
-        let is_deleting = || {
-            let is_ending = |present: &Value| !meta_text(present, "deletionTimestamp").is_empty();
-            present
-                .as_ref()
-                .is_some_and(|present| is_ending(&present.value()))
+        let is_ending = || {
+            let present = present.as_ref();
+            present.is_some_and(|present| is_deleting(&present.value()))
         };
         if base.is_empty() {
-            if is_deleting() {
+            if is_ending() {
                 status = status.with_message_before("object is being deleted: ");
             }
             return Err(status);
@@ -176,7 +176,7 @@ async fn store(call: &Call, options: &WriteOptions, mut attributes: Attributes) 
             );
             let details = status.details_mut();
             details.insert("retryAfterSeconds".to_owned(), 1.into());
-            if is_deleting() {
+            if is_ending() {
                 status = status.with_message_before("object is being deleted: ");
             }
             return Err(status);

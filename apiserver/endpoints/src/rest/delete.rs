@@ -17,6 +17,7 @@ use super::answer::{self, Shown};
 use super::call::Call;
 use super::commit::committed;
 use super::delete_options::{DeleteOptions, Propagation};
+use super::metadata::is_deleting;
 use super::{addresses, corrupt, read, unsafe_delete};
 use crate::body::Body;
 
@@ -254,11 +255,6 @@ fn empty(call: &Call) -> Value {
         let _ = conform(&kind, &mut object);
     }
     object
-}
-
-fn is_deleting(object: &Value) -> bool {
-    let mark = metadata(object).get("deletionTimestamp");
-    mark.is_some_and(Value::is_string)
 }
 
 /// Decides what the next write of a delete is.

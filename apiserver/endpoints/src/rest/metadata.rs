@@ -41,6 +41,11 @@ pub(crate) fn settle_namespace(call: &Call, object: &mut Value) -> Result<()> {
     Ok(())
 }
 
+/// Whether an object is being deleted.
+pub(crate) fn is_deleting(object: &Value) -> bool {
+    !meta_text(object, "deletionTimestamp").is_empty()
+}
+
 /// When in the request repeated owners were found: the warning says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {

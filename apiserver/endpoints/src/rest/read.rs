@@ -153,7 +153,7 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
     } else {
         component_statuses::all()
     };
-    let mut remaining = Some(listed.remaining);
+    let mut more = listed.remaining > 0;
     if !selection.is_empty() {
         let mut meant = Vec::with_capacity(objects.len().min(limit));
         let mut looked_at = 0;
@@ -171,13 +171,12 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
         let is_indexed = token.is_empty() && !matches!(at, At::Exactly(_));
         let index = selection.indexed(&call.resource).filter(|_| is_indexed);
         let following = &objects[looked_at..];
-        remaining = Some(match index {
-            Some(index) => index.count(call, following).await,
-            None => following.len(),
-        });
+        more = match index {
+            Some(index) => index.matches_any(call, following).await,
+            None => !following.is_empty(),
+        };
         objects = meant;
     }
-    let more = remaining.is_some_and(|remaining| remaining > 0);
     let next = objects.last().filter(|_| more).map(|last| {
         let revision = if inconsistent {
             -1
@@ -188,7 +187,7 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
         Page::after(revision, key).token()
     });
     // The real server does not count behind a selector: it would have to read everything.
-    let remaining = remaining.filter(|_| more && selection.is_empty());
+    let remaining = (more && selection.is_empty()).then_some(listed.remaining);
     let meta = ListMeta {
         revision: is_stored.then_some(listed.revision),
         next,

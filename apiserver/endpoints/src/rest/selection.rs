@@ -71,13 +71,14 @@ impl Selection {
         })
     }
 
-    /// How many of these objects are meant.
-    pub(crate) async fn count(&self, call: &Call, objects: &[Arc<Object>]) -> usize {
-        let mut count = 0;
+    /// Whether any of these objects is meant.
+    pub(crate) async fn matches_any(&self, call: &Call, objects: &[Arc<Object>]) -> bool {
         for object in objects {
-            count += usize::from(self.matches(call, object).await);
+            if self.matches(call, object).await {
+                return true;
+            }
         }
-        count
+        false
     }
 
     /// Whether a stored object is meant.

@@ -18,7 +18,9 @@ use super::answer::Shown;
 use super::call::Call;
 use super::commit::committed;
 use super::decode::Decoded;
-use super::metadata::{Stage, dedup_owners, keep_identity, keep_place, settle_namespace};
+use super::metadata::{
+    Stage, dedup_owners, is_deleting, keep_identity, keep_place, settle_namespace,
+};
 use super::query::WriteOptions;
 use super::{claim_status, devices, pod_certificates, policy_parameters, tracking};
 
@@ -177,11 +179,7 @@ pub(crate) async fn store(
 
 /// Whether a deletion waits for nothing any more.
 fn is_ready_to_go(call: &Call, object: &Value) -> bool {
-    let metadata = metadata(object);
-    let deleting = metadata
-        .get("deletionTimestamp")
-        .is_some_and(Value::is_string);
-    let grace = metadata
+    let grace = metadata(object)
         .get("deletionGracePeriodSeconds")
         .and_then(Value::as_i64);
     let waiting = finalizers(object) > 0 || grace.is_some_and(|grace| grace > 0);
@@ -189,7 +187,7 @@ fn is_ready_to_go(call: &Call, object: &Value) -> bool {
         && object["spec"]["finalizers"]
             .as_array()
             .is_some_and(|list| !list.is_empty());
-    deleting && !waiting && !namespace_waits
+    is_deleting(object) && !waiting && !namespace_waits
 }
 
 /// The revision of the body, if it has one, is a precondition; some kinds must have one.

@@ -19,7 +19,7 @@ use crate::rest::call::Call;
 use crate::rest::commit::committed;
 use crate::rest::decode::{self, Decoded};
 use crate::rest::delete_options::{DeleteOptions, IGNORES_READ_ERRORS};
-use crate::rest::metadata::{clear_owned, settle_namespace};
+use crate::rest::metadata::{clear_owned, is_deleting, settle_namespace};
 use crate::rest::query::WriteOptions;
 use crate::rest::{delete, tracking};
 
@@ -125,7 +125,7 @@ enum Guard {
 fn guard(call: &Call, pod: &Value, dry_run: bool) -> Result<Guard> {
     let phase = pod["status"]["phase"].as_str().unwrap_or_default();
     let ends = matches!(phase, "Succeeded" | "Failed");
-    if ends || !meta_text(pod, "deletionTimestamp").is_empty() {
+    if ends || is_deleting(pod) {
         // Nothing about such a pod can race: its revision does not matter.
         return Ok(Guard::Passed);
     }
