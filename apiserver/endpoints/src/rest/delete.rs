@@ -183,7 +183,7 @@ async fn remove(
             options.grace = grace.or(options.grace);
         }
         let seen = match admission {
-            Admission::OfMany(options) => options.to_value(),
+            Admission::OfMany(sent) => sent.to_value(),
             Admission::Named(_) | Admission::Done => options.to_value(),
         };
         let mut attributes = call.attributes(Operation::Delete, seen);

@@ -8,7 +8,7 @@ use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_auth::{About, Decision, Question};
-use kubewright_storage::Draft;
+use kubewright_storage::{Draft, Raced};
 use serde_json::json;
 
 use super::answer;
@@ -56,10 +56,12 @@ pub(crate) async fn delete(call: &Call, options: &DeleteOptions) -> Result<Respo
         if options.dry_run {
             break;
         }
+        store.write_latency().await;
         let (table, path, expected) = (&call.table, &stored.path, stored.revision);
         let gone = store.delete(table, path, expected, Draft::new(&stored.value()));
-        if committed(gone)?.is_ok() {
-            break;
+        match committed(gone)? {
+            Ok(_) => break,
+            Err(Raced(_)) => tokio::task::yield_now().await,
         }
     }
     let status = json!({
