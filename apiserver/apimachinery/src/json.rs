@@ -25,7 +25,7 @@ use serde_json::Value;
 
 use crate::depth::{DEEPEST, DEEPEST_OWN};
 pub use indent::{compact, indented};
-pub use write::{write, write_string};
+pub use write::{is_negative_zero, write, write_string};
 
 use read::{Fault, read};
 

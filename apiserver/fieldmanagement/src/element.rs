@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use kubewright_apimachinery::go_text::quoted;
-use kubewright_apimachinery::json::{write, write_string};
+use kubewright_apimachinery::json::{is_negative_zero, write, write_string};
 use serde_json::{Number, Value};
 
 /// One step of a path into an object.
@@ -89,10 +89,7 @@ fn as_read(value: Value) -> Value {
 /// Go writes the exponents of numbers here with two digits, and the sign of a negative zero, unlike those of objects.
 fn write_value(text: &mut Vec<u8>, value: &Value) {
     let start = text.len();
-    if value
-        .as_f64()
-        .is_some_and(|number| number == 0.0 && number.is_sign_negative())
-    {
+    if is_negative_zero(value) {
         text.extend_from_slice(b"-0");
         return;
     }

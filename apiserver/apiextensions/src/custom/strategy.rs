@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::json::is_negative_zero;
 use kubewright_apimachinery::names;
 use kubewright_apimachinery::view::{Edit, View};
 use kubewright_registry::{Behavior, Column, Creation, Findings, Strategy};
@@ -182,9 +183,7 @@ pub fn empties(object: &Value) -> Vec<(&'static str, Value)> {
 /// Whether a number of the object is stored as `-0`, which is read as the integer 0.
 fn has_negative_zero(value: &Value) -> bool {
     match value {
-        Value::Number(number) => number
-            .as_f64()
-            .is_some_and(|number| number == 0.0 && number.is_sign_negative()),
+        Value::Number(_) => is_negative_zero(value),
         Value::Array(items) => items.iter().any(has_negative_zero),
         Value::Object(members) => members.values().any(has_negative_zero),
         _ => false,

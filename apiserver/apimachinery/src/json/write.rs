@@ -67,6 +67,12 @@ fn write_float(out: &mut Vec<u8>, number: f64) {
     out.extend_from_slice(text.as_bytes());
 }
 
+/// Whether a value is the float `-0.0`, which [`write`] writes as `0`, and Go as `-0`.
+pub fn is_negative_zero(value: &Value) -> bool {
+    let float = value.as_f64();
+    float.is_some_and(|float| float == 0.0 && float.is_sign_negative())
+}
+
 /// Appends a string with its quotes.
 #[expect(
     clippy::missing_panics_doc,
@@ -95,6 +101,14 @@ mod tests {
         let mut out = Vec::new();
         write(&mut out, value);
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn of_zeros_one_is_negative() {
+        assert!(is_negative_zero(&json!(-0.0)));
+        for other in [json!(0.0), json!(0), json!(-1.0), json!("-0"), json!(null)] {
+            assert!(!is_negative_zero(&other), "{other}");
+        }
     }
 
     #[test]
