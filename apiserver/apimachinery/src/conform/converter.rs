@@ -29,10 +29,18 @@ pub fn converter_words(why: &str, object: &Value) -> String {
     if let Some(found) = found_there {
         return format!("json: cannot unmarshal {found} into Go value of type {wanted}");
     }
+    let shape = types::shape_called(wanted);
+    let holder = match shape {
+        Some(Shape::List(_) | Shape::Map(..)) => Holder::Itself,
+        _ if wanted.starts_with("[]") || wanted.starts_with("map[") => Holder::Itself,
+        Some(_) => Holder::Any,
+        None if is_scalar(wanted) => Holder::Any,
+        None => Holder::List,
+    };
     let is_fraction = || {
         let (_, path) = place.split_once('.')?;
         let names: Vec<&str> = path.split('.').collect();
-        Some(number_at(object, &names)?.is_f64())
+        Some(number_at(object, &names, holder)?.is_f64())
     };
     let found = match found {
         "object" => "map",
@@ -43,7 +51,7 @@ pub fn converter_words(why: &str, object: &Value) -> String {
         number if number.starts_with("number ") => "int64",
         other => other,
     };
-    match types::shape_called(wanted) {
+    match shape {
         Some(Shape::String) if found == "int64" => {
             return format!("cannot convert int64 to {wanted}");
         }
@@ -52,8 +60,8 @@ pub fn converter_words(why: &str, object: &Value) -> String {
         Some(Shape::List(_)) => return format!("cannot restore slice from {found}"),
         _ => {}
     }
-    let number = matches!(wanted, "int32" | "int64" | "float64");
-    let scalar = number || matches!(wanted, "bool" | "string");
+    let number = is_number(wanted);
+    let scalar = is_scalar(wanted);
     match found {
         _ if wanted.starts_with("map[") => format!("cannot restore map from {found}"),
         _ if wanted.starts_with("[]") => format!("cannot restore slice from {found}"),
@@ -85,15 +93,41 @@ fn shape_at(object: &Value, path: &str) -> Option<&'static Shape> {
     Some(shape)
 }
 
+fn is_number(wanted: &str) -> bool {
+    matches!(wanted, "int32" | "int64" | "float64")
+}
+
+fn is_scalar(wanted: &str) -> bool {
+    is_number(wanted) || matches!(wanted, "bool" | "string")
+}
+
+/// What may hold a number that stands for something else.
+#[derive(Clone, Copy)]
+enum Holder {
+    /// The field alone: the number stands for a list or a map.
+    Itself,
+    /// The field, or a list there: the number stands for a struct.
+    List,
+    /// The field, or a list or a map there: the number stands for another scalar.
+    Any,
+}
+
 /// The first number at the end of a path of fields, whose lists and maps have no names in it.
-fn number_at<'v>(value: &'v Value, names: &[&str]) -> Option<&'v Number> {
-    match (value, names) {
-        (Value::Number(number), []) => Some(number),
-        (Value::Object(fields), [name, rest @ ..]) if fields.contains_key(*name) => {
-            number_at(&fields[*name], rest)
+fn number_at<'v>(value: &'v Value, names: &[&str], holder: Holder) -> Option<&'v Number> {
+    match (value, names, holder) {
+        (Value::Number(number), [], _) => Some(number),
+        (_, [], Holder::Itself) | (Value::Object(_), [], Holder::List) => None,
+        (Value::Object(fields), [name, rest @ ..], _) if fields.contains_key(*name) => {
+            number_at(&fields[*name], rest, holder)
         }
-        (Value::Object(fields), _) => fields.values().find_map(|below| number_at(below, names)),
-        (Value::Array(items), _) => items.iter().find_map(|below| number_at(below, names)),
+        (Value::Object(fields), ..) => {
+            let mut below = fields.values();
+            below.find_map(|below| number_at(below, names, holder))
+        }
+        (Value::Array(items), ..) => {
+            let mut below = items.iter();
+            below.find_map(|below| number_at(below, names, holder))
+        }
         _ => None,
     }
 }
