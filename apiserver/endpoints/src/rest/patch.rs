@@ -79,10 +79,7 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
         } else {
             let written = write::write(call, &options, |current| {
                 let mut decoded = patch.apply(call, &kind, &options, current)?;
-                if call.resource.namespaced {
-                    check_namespace(call, &decoded.object)?;
-                }
-                check_name(call, &mut decoded.object)?;
+                check_place(call, &mut decoded.object)?;
                 call.resource.default(&mut decoded.object);
                 Ok(decoded)
             });
@@ -97,6 +94,14 @@ pub(crate) async fn patch(call: &Call) -> Result<Response<Body>> {
             return done;
         }
     }
+}
+
+/// Whether what a patch made of an object is still the object that the path names.
+pub(crate) fn check_place(call: &Call, object: &mut Value) -> Result<()> {
+    if call.resource.namespaced {
+        check_namespace(call, object)?;
+    }
+    check_name(call, object)
 }
 
 /// Creates the object that a client applied and that does not exist.

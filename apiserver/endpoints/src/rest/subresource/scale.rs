@@ -63,7 +63,9 @@ pub(super) async fn patch(call: &Call) -> Result<Response<Body>> {
     call.audit_patch();
     let kind = kind();
     change(call, &options, |current| {
-        patch.apply(call, &kind, &options, current)
+        let mut decoded = patch.apply(call, &kind, &options, current)?;
+        patch::check_place(call, &mut decoded.object)?;
+        Ok(decoded)
     })
     .await
 }
@@ -96,10 +98,6 @@ async fn change(
         attributes.old_object = current;
         tracking::mutate(call, options, &mut attributes).await?;
         let scale = &attributes.object;
-        let said = meta_text(scale, "resourceVersion");
-        if !matches!(said, "" | "0") && said.parse() != Ok(stored.revision) {
-            return Err(write::modified(call));
-        }
         let replicas = scale["spec"]["replicas"].as_i64().unwrap_or_default();
         if let Some(paths) = paths(call) {
             if replicas == NOT_SET {
@@ -111,6 +109,12 @@ async fn change(
             let path = Path::new("spec.replicas");
             let error = FieldError::invalid(&path, replicas, "must be greater than or equal to 0");
             return Err(Status::invalid("autoscaling", "Scale", name, &[error]));
+        } else {
+            check_identity(call, scale, &attributes.old_object)?;
+        }
+        let said = meta_text(scale, "resourceVersion");
+        if !matches!(said, "" | "0") && said.parse() != Ok(stored.revision) {
+            return Err(write::modified(call));
         }
         let mut new = old.clone();
         write(call, &mut new, scale);
@@ -143,6 +147,19 @@ async fn change(
             Err(Raced(_)) => tokio::task::yield_now().await,
         }
     }
+}
+
+/// A scale that says whose it is is that of the workload.
+fn check_identity(call: &Call, scale: &Value, old: &Value) -> Result<()> {
+    let [said, actual] = [scale, old].map(|object| meta_text(object, "uid"));
+    if said.is_empty() || said == actual {
+        return Ok(());
+    }
+    let (group, name) = (&call.resource.group, &call.path.name);
+    let resource = format!("{}/scale", call.resource.plural);
+    let why =
+        format!("Precondition failed: UID in precondition: {said}, UID in object meta: {actual}");
+    Err(Status::conflict(group, &resource, name, &why))
 }
 
 /// Where the definition of a custom resource puts the members of its scale.
