@@ -67,7 +67,7 @@ fn write_float(out: &mut Vec<u8>, number: f64) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Whether a value is the float `-0.0`, which [`write`] writes as `0`, and Go as `-0`.
+/// Whether a value is the float `-0.0`, which [`write()`] writes as `0`, and Go as `-0`.
 pub fn is_negative_zero(value: &Value) -> bool {
     let float = value.as_f64();
     float.is_some_and(|float| float == 0.0 && float.is_sign_negative())
