@@ -47,7 +47,7 @@ func buildSuite() (suite, error) {
 	return built, nil
 }
 
-// batch is some of the chosen specs, which run so many at a time.
+// batch is some of the chosen specs, which run so many at a time: a line of the closing table.
 type batch struct {
 	name      string
 	specs     []spec
@@ -59,7 +59,8 @@ type batch struct {
 // split parts the chosen specs: those whose containers have to answer run one after another, because all of them listen on one
 // port of this machine. The containers of the others are simulated.
 func split(chosen []spec, processes int) []batch {
-	together, alone := batch{name: "together", processes: processes}, batch{name: "alone", processes: 1, runsPrograms: true}
+	together := batch{name: "kubernetes", processes: processes}
+	alone := batch{name: "kubernetes, programs", processes: 1, runsPrograms: true}
 	for _, one := range chosen {
 		if strings.Contains(one.name, "] AdmissionWebhook ") {
 			alone.specs = append(alone.specs, one)
@@ -76,24 +77,18 @@ func split(chosen []spec, processes int) []batch {
 	return batches
 }
 
-// run runs specs, and no others.
-func (s suite) run(kubeconfig, work string, batches []batch, timeout time.Duration, results map[string]result) error {
-	for _, one := range batches {
-		folder := filepath.Join(work, one.name)
-		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return fmt.Errorf("making a folder for a report: %w", err)
-		}
-		report := filepath.Join(folder, "report.json")
-		runErr := s.report(kubeconfig, report, one.specs, one.processes, timeout)
-		found, err := readReport(report)
-		if err != nil {
-			return fmt.Errorf("%w (the suite said: %v)", err, runErr)
-		}
-		// The report has the specs of other batches, too, as skipped, and faults of the suite itself.
-		for name, one := range found {
-			if one.state != "skipped" {
-				results[name] = one
-			}
+// run runs the specs of a batch, and no others.
+func (s suite) run(kubeconfig, work string, one batch, timeout time.Duration, results map[string]result) error {
+	report := filepath.Join(work, "report.json")
+	runErr := s.report(kubeconfig, report, one.specs, one.processes, timeout)
+	found, err := readReport(report)
+	if err != nil {
+		return fmt.Errorf("%w (the suite said: %v)", err, runErr)
+	}
+	// The report has the specs of other batches, too, as skipped, and faults of the suite itself.
+	for name, became := range found {
+		if became.state != "skipped" {
+			results[name] = became
 		}
 	}
 	return nil

@@ -21,11 +21,11 @@ type outcome struct {
 	took    time.Duration
 }
 
-// judge prints every spec that is not what the list says, and the sums.
-func judge(chosen []spec, ours, theirs outcome) error {
+// judge prints every spec of a batch that is not what the list says, and the sums.
+func judge(batch batch, ours, theirs outcome) error {
 	results := ours.results
 	passed, failed, surprises := 0, 0, 0
-	for _, one := range chosen {
+	for _, one := range batch.specs {
 		result, ran := results[one.name]
 		if result.state == "passed" {
 			passed++
@@ -54,7 +54,7 @@ func judge(chosen []spec, ours, theirs outcome) error {
 	line := harness.Line{Passed: passed, Failed: failed, Seconds: ours.took.Seconds()}
 	if theirs.results != nil {
 		line.RealSeconds = theirs.took.Seconds()
-		for _, one := range chosen {
+		for _, one := range batch.specs {
 			if theirs.results[one.name].state == "passed" {
 				line.RealPassed++
 				continue
@@ -63,7 +63,7 @@ func judge(chosen []spec, ours, theirs outcome) error {
 			say("not passed on the real control plane: %s", one.name)
 		}
 	}
-	if err := harness.Record("kubernetes", line); err != nil {
+	if err := harness.Record(batch.name, line); err != nil {
 		return err
 	}
 	if surprises > 0 {
