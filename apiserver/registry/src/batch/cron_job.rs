@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::batch::validation;
 use crate::columns::Row;
 use crate::columns::text::{containers, or_none, selector};
-use crate::defaults::pod;
+use crate::defaults::workloads::job_template;
 use crate::generation;
 use crate::pod_gates;
 use crate::strategy::{Creation, Findings, Strategy};
@@ -89,9 +89,8 @@ fn default(object: &mut Value) {
     spec.fill("failedJobsHistoryLimit", 1);
     if let Some(template) = spec.part("jobTemplate") {
         template.part("metadata");
-        // Only Job itself has a defaulting function; its template gets the pod's defaults alone.
         if let Some(spec) = template.part("spec") {
-            pod::template(spec, "template");
+            job_template(spec);
         }
     }
 }

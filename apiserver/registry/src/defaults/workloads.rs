@@ -31,13 +31,6 @@ pub(crate) fn job_spec(spec: &mut Value) {
     spec.fill("manualSelector", false);
     spec.fill("completionMode", "NonIndexed");
     spec.fill("suspend", false);
-    if let Some(policy) = spec.existing("podFailurePolicy") {
-        for rule in policy.each("rules") {
-            for pattern in rule.each("onPodConditions") {
-                pattern.fill_text("status", "True");
-            }
-        }
-    }
     if !spec.has("podReplacementPolicy") {
         let policy = if spec.has("podFailurePolicy") {
             "Failed"
@@ -45,6 +38,19 @@ pub(crate) fn job_spec(spec: &mut Value) {
             "TerminatingOrFailed"
         };
         spec.put("podReplacementPolicy", policy);
+    }
+    job_template(spec);
+}
+
+/// Defaults of what is below the specification of a job. In the template of a cron job they are the only ones: the others are of
+/// the function of Job itself.
+pub(crate) fn job_template(spec: &mut Value) {
+    if let Some(policy) = spec.existing("podFailurePolicy") {
+        for rule in policy.each("rules") {
+            for pattern in rule.each("onPodConditions") {
+                pattern.fill_text("status", "True");
+            }
+        }
     }
     pod::template(spec, "template");
 }
