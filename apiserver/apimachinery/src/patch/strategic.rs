@@ -19,12 +19,14 @@
 //! ```
 
 mod error;
+mod left;
 mod order;
 
 use serde_json::{Map, Value};
 
 pub use error::StrategicError;
 use error::{Result, failed, no_merge_key, unknown_directive, wrong_type};
+pub use left::left_of;
 
 use crate::go_text::{GoText, go_type};
 use crate::types::TypeRef;
@@ -95,45 +97,6 @@ pub fn apply<S: Schema>(
     let original = std::mem::take(document);
     *document = merge_maps(original, patch, schema)?;
     Ok(())
-}
-
-/// A patch without the nulls that have nothing to remove, in what is new to `document` or takes the place of another type:
-/// what the merge makes of the patch itself, which later errors show.
-pub fn without_unmatched_nulls<S: Schema>(
-    document: &Value,
-    patch: &Map<String, Value>,
-    schema: Option<&S>,
-) -> Map<String, Value> {
-    let mut patch = patch.clone();
-    for (name, value) in &mut patch {
-        let field = || schema.and_then(|schema| schema.field(name));
-        match (document.get(name), &mut *value) {
-            (Some(old @ Value::Object(_)), Value::Object(new)) => {
-                let below = field().and_then(|field| field.below);
-                *new = without_unmatched_nulls(old, new, below.as_ref());
-            }
-            (Some(Value::Array(old)), Value::Array(new)) => {
-                if let Some(field) = field().filter(|field| field.strategy == Strategy::Merge) {
-                    discard_in_matched(old, new, &field);
-                }
-            }
-            (_, value) => discard_nulls(value),
-        }
-    }
-    patch
-}
-
-fn discard_in_matched<S: Schema>(old: &[Value], new: &mut [Value], field: &Field<S>) {
-    let key = field.merge_key.as_str();
-    for item in new.iter_mut().filter_map(Value::as_object_mut) {
-        let matched = item.get(key).and_then(|id| {
-            let mut old = old.iter();
-            old.find(|old| old.get(key) == Some(id))
-        });
-        if let Some(matched) = matched {
-            *item = without_unmatched_nulls(matched, item, field.below.as_ref());
-        }
-    }
 }
 
 fn merge_maps<S: Schema>(

@@ -48,6 +48,27 @@ enum Content {
     Apply(Value),
 }
 
+impl Content {
+    /// What an error shows of a patch of `current`: a strategic merge patch, as the merge leaves it, or what came of another one.
+    fn shown(&self, kind: &GroupVersionKind, current: &Value) -> String {
+        let mut object = current.clone();
+        match self {
+            Self::Strategic(patch) => {
+                let schema = types::root(kind);
+                let left = strategic::left_of(patch, current, schema.as_ref());
+                return GoText(&left.into()).to_string();
+            }
+            Self::Json(patch) => {
+                // It was applied before, or that was the error.
+                let _ = patch.apply(&mut object);
+            }
+            Self::Merge(patch) => merge::apply(&mut object, patch.clone()),
+            Self::Apply(applied) => return applied.to_string(),
+        }
+        object.to_string()
+    }
+}
+
 const UNREADABLE: &str = "error decoding patch: ";
 const FROM_YAML: &str = "error converting YAML to JSON: ";
 
@@ -215,46 +236,37 @@ impl Patch {
     ) -> Result<Decoded> {
         let mut object = current.clone();
         let mut problems = self.problems.clone();
-        let (shown, decoded) = match self.content.as_ref().map_err(Clone::clone)? {
+        let content = self.content.as_ref().map_err(Clone::clone)?;
+        let refused = |why: &str| {
+            let shown = content.shown(kind, current);
+            let error = FieldError::invalid(&Path::new("patch"), shown.as_str(), why);
+            Status::invalid("", "", "", &[error])
+        };
+        let decoded = match content {
             Content::Apply(applied) => return self.applied(call, kind, options, current, applied),
             Content::Strategic(patch) => {
-                let seen =
-                    strategic::without_unmatched_nulls(&object, patch, types::root(kind).as_ref());
                 merge_by_type(kind, &mut object, patch)?;
                 // The result is of the kind, whatever it says of itself, but for what is no text.
                 let own = unreadable_kind(&object).map(|why| converter_words(&why, &object));
                 decode::set_kind(kind, &mut object);
                 cut_integers(kind, &mut object);
                 let decoded = own.map_or_else(|| conform(kind, &mut object), Err);
-                let shown = GoText(&Value::Object(seen)).to_string();
                 if decoded.is_err() {
-                    let why = strategic_fault(kind, current, patch)?;
-                    let field = FieldError::invalid(&Path::new("patch"), shown.as_str(), &why);
-                    return Err(Status::invalid("", "", "", &[field]));
+                    return Err(refused(&strategic_fault(kind, current, patch)?));
                 }
-                if let Some(why) = decoded
-                    .as_ref()
-                    .ok()
-                    .and_then(|_| decode::conversion_fault(call, kind, &object))
-                {
+                if let Some(why) = decode::conversion_fault(call, kind, &object) {
                     return Err(Status::plain(why));
                 }
-                (shown, decoded.map_err(|why| converter_words(&why, &object)))
+                decoded
             }
             Content::Json(patch) => {
                 patch.apply(&mut object).map_err(|_| does_not_apply())?;
-                let shown = object.to_string();
-                (shown, patched(call, kind, &mut object))
+                patched(call, kind, &mut object)
             }
             Content::Merge(patch) => {
                 merge::apply(&mut object, patch.clone());
-                let shown = object.to_string();
-                (shown, patched(call, kind, &mut object))
+                patched(call, kind, &mut object)
             }
-        };
-        let refused = |why: &str| {
-            let error = FieldError::invalid(&Path::new("patch"), shown.as_str(), why);
-            Status::invalid("", "", "", &[error])
         };
         let Conformed { unknown, empties } = decoded.map_err(|why| refused(&why))?;
         let found = problems.len();
