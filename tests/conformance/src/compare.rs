@@ -1,5 +1,7 @@
 //! Two outcomes, field by field.
 
+use std::fmt::{self, Display};
+
 use serde_json::Value;
 
 /// One place where two outcomes differ.
@@ -12,6 +14,20 @@ pub struct Difference {
     pub real: Option<Value>,
     /// The value on the embedded server.
     pub embedded: Option<Value>,
+}
+
+/// The place, and a line for each side.
+impl Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, real, embedded } = self;
+        let [real, embedded] = [real, embedded].map(|side| shown(side.as_ref()));
+        write!(f, "{at}\n  real      {real}\n  embedded  {embedded}")
+    }
+}
+
+/// A side of a difference, as JSON.
+pub(crate) fn shown(side: Option<&Value>) -> String {
+    side.map_or_else(|| "(nothing)".to_owned(), Value::to_string)
 }
 
 /// Every difference between what the real server did and what the embedded one did.

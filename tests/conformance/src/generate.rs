@@ -216,6 +216,9 @@ fn ratio(part: usize, whole: usize) -> f64 {
     number(part) / number(whole)
 }
 
+/// How many differences are shown of one case.
+const SHOWN: usize = 6;
+
 /// How often cases are asked again that differ in nothing but the order of what is wrong.
 const ROUNDS: usize = 48;
 
@@ -282,6 +285,11 @@ async fn run(
         } else {
             row.once += 1;
             say(&format!("not repeated: {title}"));
+            let found = report.unknown.iter().filter(|(found, _)| *found == title);
+            let differences = found.flat_map(|(_, differences)| differences);
+            for difference in differences.take(SHOWN) {
+                say(&difference.to_string());
+            }
         }
     }
     // Only the order differs: that is a difference where the real server always tells the same one.

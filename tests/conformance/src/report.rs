@@ -112,13 +112,10 @@ impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (title, differences) in &self.unknown {
             writeln!(f, "{title}")?;
-            for Difference {
-                at, real, embedded, ..
-            } in differences
-            {
-                writeln!(f, "  {at}")?;
-                writeln!(f, "    real      {}", shown(real.as_ref()))?;
-                writeln!(f, "    embedded  {}", shown(embedded.as_ref()))?;
+            for difference in differences {
+                for line in difference.to_string().lines() {
+                    writeln!(f, "  {line}")?;
+                }
             }
         }
         for (title, why) in &self.broken {
@@ -136,14 +133,6 @@ impl Display for Report {
             self.unknown.len(),
             self.broken.len(),
         )
-    }
-}
-
-/// A side of a difference, as JSON.
-pub(crate) fn shown(value: Option<&Value>) -> String {
-    match value {
-        None => "(nothing)".to_owned(),
-        Some(value) => value.to_string(),
     }
 }
 

@@ -9,12 +9,12 @@ use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::case::Case;
-use crate::compare::Difference;
+use crate::compare::{Difference, shown};
 use crate::differences::Known;
+use crate::generate::SHOWN;
 use crate::generate::generated::{Generated, read};
 use crate::generate::pair::Pair;
 use crate::generate::shrink;
-use crate::report::shown;
 
 /// A difference that a generated case shows.
 #[derive(Clone, Debug)]
@@ -89,13 +89,10 @@ impl Finding {
 impl Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "--- {}", self.signature)?;
-        for Difference {
-            at, real, embedded, ..
-        } in self.differences.iter().take(6)
-        {
-            writeln!(f, "# {at}")?;
-            writeln!(f, "#   real      {}", shown(real.as_ref()))?;
-            writeln!(f, "#   embedded  {}", shown(embedded.as_ref()))?;
+        for difference in self.differences.iter().take(SHOWN) {
+            for line in difference.to_string().lines() {
+                writeln!(f, "# {line}")?;
+            }
         }
         write!(f, "{}", self.generated)
     }
