@@ -273,8 +273,8 @@ pub(super) const DECLARATIONS: &[Declaration] = &[
     ),
 ];
 
-/// More elements than any budget allows to make at once.
-const MAX_ELEMENTS: i64 = 10_000_000;
+/// The longest range.
+const MAX_RANGE: i64 = 1_000_000;
 /// More elements than any budget allows to compare with each other.
 const MAX_COMPARED: usize = 5_000;
 
@@ -453,9 +453,11 @@ fn sorted<'a>(list: &List<'a>, keys: &List<'a>) -> Evaluated<'a> {
 
 fn range<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     match values {
-        [Value::Int(end)] if *end > MAX_ELEMENTS => Err(Failure::CostLimit),
         [Value::Int(end)] if *end < 0 => Err(Failure::new(format!(
             "lists.range: size must be non-negative, got {end}"
+        ))),
+        [Value::Int(end)] if *end > MAX_RANGE => Err(Failure::new(format!(
+            "lists.range: size {end} exceeds maximum allowed ({MAX_RANGE})"
         ))),
         [Value::Int(end)] => Ok(Value::list((0..*end).map(Value::Int).collect())),
         _ => Err(Failure::no_such_overload()),
