@@ -9,10 +9,18 @@ use crate::failure::Failure;
 pub struct Quantity {
     pub(crate) digits: i128,
     scale: i32,
-    /// Whether the number is kept as 64 bits and a scale, as most are; only those can be read as integers.
-    small: bool,
+    form: Form,
     /// Whether it is a sum or a difference: nothing can be compared with one by `==`, as the API server has it.
     pub(crate) calculated: bool,
+}
+
+/// How the API server keeps the number, which decides how it is rounded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Form {
+    /// As 64 bits and the scale, as most are; only those can be read as integers.
+    Small,
+    /// As digits without an end, so many of them behind the point.
+    Decimal(i32),
 }
 
 impl Quantity {
@@ -20,7 +28,7 @@ impl Quantity {
         Self {
             digits: i128::from(value),
             scale: 0,
-            small: true,
+            form: Form::Small,
             calculated: false,
         }
     }
@@ -63,12 +71,16 @@ impl Quantity {
         let places = i32::try_from(fraction.len()).map_err(|_| NUMERIC)?;
         let written = whole.len().max(1) + fraction.len();
         let mut made = match base {
-            Base::Ten => Self {
-                digits: magnitude,
-                scale: exponent - places,
-                small: written <= 18 && exponent - places >= NANO,
-                calculated: false,
-            },
+            Base::Ten => {
+                let scale = exponent - places;
+                let is_small = written <= 18 && scale >= NANO;
+                Self {
+                    digits: magnitude,
+                    scale,
+                    form: Form::new(is_small, magnitude, scale),
+                    calculated: false,
+                }
+            }
             Base::Two => binary(magnitude, exponent, places, written)?,
         };
         made.round_up_to_nano();
@@ -91,7 +103,7 @@ impl Quantity {
     }
 
     pub(crate) fn as_i64(&self) -> Option<i64> {
-        if !self.small || self.scale < 0 {
+        if self.form != Form::Small || self.scale < 0 {
             return None;
         }
         let power = 10_i128.checked_pow(u32::try_from(self.scale).ok()?)?;
@@ -105,7 +117,20 @@ impl Quantity {
         reason = "the name of the function says approximate"
     )]
     pub(crate) fn as_f64(&self) -> f64 {
-        self.digits as f64 * 10_f64.powi(self.scale)
+        match self.form {
+            Form::Small => self.digits as f64 * power_of_ten(self.scale),
+            Form::Decimal(places) => {
+                nearest(self.digits, self.scale + places) * power_of_ten(-places)
+            }
+        }
+    }
+
+    /// How many of the digits are behind the point, where they have no end.
+    fn places(&self) -> i32 {
+        match self.form {
+            Form::Small => -self.scale,
+            Form::Decimal(places) => places,
+        }
     }
 
     /// Both numbers at the smaller scale, where they fit.
@@ -128,21 +153,29 @@ impl Quantity {
 
     pub(crate) fn plus(&self, other: &Self) -> Result<Self, Failure> {
         let too_large = || Failure::new("quantity is too large");
-        if self.digits == 0 {
-            return Ok(other.clone().calculated());
-        }
-        if other.digits == 0 {
-            return Ok(self.clone().calculated());
+        let are_small = [self, other].iter().all(|one| one.form == Form::Small);
+        let places = Form::Decimal(self.places().max(other.places()));
+        for (zero, sum) in [(self, other), (other, self)] {
+            if zero.digits == 0 {
+                let form = if are_small { sum.form } else { places };
+                let sum = sum.clone();
+                return Ok(Self { form, ..sum }.calculated());
+            }
         }
         let (left, right, scale) = self.aligned(other).ok_or_else(too_large)?;
         let digits = left.checked_add(right).ok_or_else(too_large)?;
-        let fits = [left, right, digits]
+        let fit = [left, right, digits]
             .iter()
             .all(|value| i64::try_from(*value).is_ok());
+        let form = if are_small && fit {
+            Form::Small
+        } else {
+            places
+        };
         Ok(Self {
             digits,
             scale,
-            small: self.small && other.small && fits,
+            form,
             calculated: true,
         })
     }
@@ -152,6 +185,32 @@ impl Quantity {
             digits: -self.digits,
             ..self.clone()
         }
+    }
+}
+
+impl Form {
+    /// The form of what was read as `digits * 10^scale`: billionths, but of nothing, which is not rounded.
+    fn new(is_small: bool, digits: i128, scale: i32) -> Self {
+        match (is_small, digits) {
+            (true, _) => Self::Small,
+            (false, 0) => Self::Decimal(-scale),
+            (false, _) => Self::Decimal(-NANO),
+        }
+    }
+}
+
+/// The double nearest to `digits * 10^exponent`.
+fn nearest(digits: i128, exponent: i32) -> f64 {
+    format!("{digits}e{exponent}").parse().unwrap_or(f64::NAN)
+}
+
+/// The power that Go multiplies with: beyond its table, it is not the double that is nearest.
+fn power_of_ten(exponent: i32) -> f64 {
+    let (large, small) = (exponent / 32 * 32, exponent % 32);
+    if exponent < 0 {
+        nearest(1, large) / nearest(1, -small)
+    } else {
+        nearest(1, large) * nearest(1, small)
     }
 }
 
@@ -210,21 +269,24 @@ fn binary(
     let digits = magnitude.checked_mul(power).ok_or(NUMERIC)?;
     // How many decimal digits are left beside those written and those of the power of two.
     let precision = 15 - i32::try_from(written).unwrap_or(i32::MAX) - exponent * 3 / 10 - 1;
-    let small = places == 0 && precision >= 0;
-    let largest = i128::from(i64::MAX);
-    if !small && places == 0 && digits > largest {
+    let is_small = places == 0 && precision >= 0;
+    let unit = u32::try_from(places)
+        .ok()
+        .and_then(|places| 10_i128.checked_pow(places));
+    let largest = unit.and_then(|unit| unit.checked_mul(i128::from(i64::MAX)));
+    if !is_small && largest.is_some_and(|largest| digits > largest) {
         return Ok(Quantity {
             calculated: false,
-            digits: largest,
+            digits: i128::from(i64::MAX),
             scale: 0,
-            small: false,
+            form: Form::Decimal(0),
         });
     }
     Ok(Quantity {
         calculated: false,
         digits,
         scale: -places,
-        small,
+        form: Form::new(is_small, digits, -places),
     })
 }
 
