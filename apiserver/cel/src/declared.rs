@@ -26,6 +26,7 @@ pub const MAX_REQUEST_SIZE_BYTES: u64 = 3 * 1024 * 1024;
 /// let zone = Declared {
 ///     form: Form::Plain,
 ///     value_type: Some(Type::String),
+///     nullable: false,
 ///     max_elements: 60, // bytes: a character takes up to four
 ///     min_serialized_size: 2,
 /// };
@@ -33,6 +34,7 @@ pub const MAX_REQUEST_SIZE_BYTES: u64 = 3 * 1024 * 1024;
 /// let zones = Declared {
 ///     form: Form::List(Arc::new(zone), Items::Set),
 ///     value_type: Some(Type::list(Type::String)),
+///     nullable: false,
 ///     max_elements: 5,
 ///     min_serialized_size: 2,
 /// };
@@ -62,6 +64,8 @@ pub struct Declared {
     pub form: Form,
     /// Its type; `None` where the schema says too little, and expressions cannot select the field.
     pub value_type: Option<Type>,
+    /// Whether it can be null: `nullable`. A null that stands for another value cannot be used in an expression.
+    pub nullable: bool,
     /// The maximum number of items of a list, of entries of a map, or of bytes of a string; 0 for all others.
     pub max_elements: u64,
     /// The minimum number of bytes that it takes as JSON.
@@ -106,6 +110,7 @@ const fn native(raw: &'static [&'static str]) -> Declared {
     Declared {
         form: Form::Native(raw),
         value_type: None,
+        nullable: true,
         max_elements: 0,
         min_serialized_size: 0,
     }
@@ -141,12 +146,14 @@ impl Declared {
     /// let text = Declared {
     ///     form: Form::Plain,
     ///     value_type: Some(Type::String),
+    ///     nullable: false,
     ///     max_elements: 100,
     ///     min_serialized_size: 2,
     /// };
     /// let object = Declared {
     ///     form: Form::Object(BTreeMap::from([("x-prop".to_owned(), Arc::new(text))])),
     ///     value_type: Some(Type::object("example")),
+    ///     nullable: false,
     ///     max_elements: 0,
     ///     min_serialized_size: 2,
     /// };
@@ -197,6 +204,7 @@ impl Declared {
     /// let flag = Declared {
     ///     form: Form::Plain,
     ///     value_type: Some(Type::Bool),
+    ///     nullable: false,
     ///     max_elements: 0,
     ///     min_serialized_size: 4, // true
     /// };

@@ -62,6 +62,7 @@ impl Names {
         let scalar = |form, of, max_elements, min_serialized_size| Declared {
             form,
             value_type: Some(of),
+            nullable: schema.nullable,
             max_elements,
             min_serialized_size,
         };
@@ -86,7 +87,7 @@ impl Names {
             },
             "array" => match items {
                 Some(items) => list(schema, items),
-                None => unknown(),
+                None => unknown(schema),
             },
             "object" => {
                 if is_object {
@@ -98,7 +99,7 @@ impl Names {
                     None => self.object(schema, properties),
                 }
             }
-            _ => unknown(),
+            _ => unknown(schema),
         }
     }
 
@@ -118,6 +119,7 @@ impl Names {
         let declared = Declared {
             form: Form::Object(properties),
             value_type: Some(Type::object(&name)),
+            nullable: schema.nullable,
             max_elements: 0,
             min_serialized_size: least,
         };
@@ -155,6 +157,7 @@ fn add_own_fields(properties: &mut BTreeMap<String, Arc<Declared>>) {
     let metadata = Declared {
         form: Form::Object(names.into()),
         value_type: Some(Type::object(METADATA)),
+        nullable: false,
         max_elements: 0,
         min_serialized_size: 2,
     };
@@ -169,6 +172,7 @@ fn text(max_elements: u64) -> Arc<Declared> {
     Arc::new(Declared {
         form: Form::Plain,
         value_type: Some(Type::String),
+        nullable: false,
         max_elements,
         min_serialized_size: 2,
     })
@@ -187,6 +191,7 @@ fn list(schema: &Schema, items: Arc<Declared>) -> Declared {
     };
     Declared {
         value_type: items.value_type.clone().map(Type::list),
+        nullable: schema.nullable,
         form: Form::List(items, kind),
         max_elements: most,
         min_serialized_size: 2,
@@ -203,6 +208,7 @@ fn map(schema: &Schema, values: Arc<Declared>) -> Declared {
             .value_type
             .clone()
             .map(|of| Type::map(Type::String, of)),
+        nullable: schema.nullable,
         form: Form::Map(values),
         max_elements: most,
         min_serialized_size: 2,
@@ -210,10 +216,11 @@ fn map(schema: &Schema, values: Arc<Declared>) -> Declared {
 }
 
 /// What expressions do not see.
-fn unknown() -> Declared {
+fn unknown(schema: &Schema) -> Declared {
     Declared {
         form: Form::Plain,
         value_type: None,
+        nullable: schema.nullable,
         max_elements: 0,
         min_serialized_size: 0,
     }

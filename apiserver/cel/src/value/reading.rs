@@ -17,7 +17,8 @@ impl Declared {
     /// The value of JSON. What is not of the type that the schema says is read as [`Value::Invalid`].
     pub fn read<'a>(&'a self, json: &'a Json) -> Value<'a> {
         match (&self.form, json) {
-            (_, Json::Null) => Value::Null,
+            (_, Json::Null) if self.nullable => Value::Null,
+            (_, Json::Null) => invalid("got null for schema with nullable=false"),
             (Form::Plain, _) => match (&self.value_type, json) {
                 (Some(Type::Bool), Json::Bool(_)) | (Some(Type::String), Json::String(_)) => {
                     Value::from_json(json)
