@@ -10,12 +10,33 @@ use crate::value::{Object, Value};
 /// The cost of a call with these arguments and this result; no result where the call failed.
 pub(crate) type Cost = fn(&[Value<'_>], Option<&Value<'_>>) -> u64;
 
-/// cel-go counts the cost of these with the list itself, and panics where that is an error. It counts nothing of a call
-/// whose overload the value alone decides.
-pub(crate) fn of_failed_list(function: &str, has_one_overload: bool) -> Result<(), Failure> {
+/// Whether cel-go counts the cost of a call with the list itself, and panics where that is none. It counts nothing of a
+/// call whose overload the value alone decides.
+fn counts_list(function: &str, has_one_overload: bool) -> bool {
     match function {
-        "distinct" => Err(NO_LIST),
-        "sort" if has_one_overload => Err(NO_LIST),
+        "distinct" => true,
+        "sort" => has_one_overload,
+        _ => false,
+    }
+}
+
+/// The cost of a call whose only argument is an error.
+pub(crate) fn of_failed_list(function: &str, has_one_overload: bool) -> Result<(), Failure> {
+    if counts_list(function, has_one_overload) {
+        return Err(no_list());
+    }
+    Ok(())
+}
+
+/// The same of an argument that has a value, which may be no list.
+pub(crate) fn of_other(
+    function: &str,
+    has_one_overload: bool,
+    values: &[Value<'_>],
+) -> Result<(), Failure> {
+    match values {
+        [Value::List(_)] => Ok(()),
+        [other] if counts_list(function, has_one_overload) => Err(other.is_no_list()),
         _ => Ok(()),
     }
 }
@@ -23,16 +44,17 @@ pub(crate) fn of_failed_list(function: &str, has_one_overload: bool) -> Result<(
 /// The same of the second argument.
 pub(crate) fn of_failed_key(function: &str, has_one_overload: bool) -> Result<(), Failure> {
     match function {
-        "@sortByAssociatedKeys" if has_one_overload => Err(NO_LIST),
+        "@sortByAssociatedKeys" if has_one_overload => Err(no_list()),
         "flatten" => Err(Failure::Panic(
-            "interface conversion: ref.Val is *types.Err, not types.Int",
+            "interface conversion: ref.Val is *types.Err, not types.Int".into(),
         )),
         _ => Ok(()),
     }
 }
 
-const NO_LIST: Failure =
-    Failure::Panic("interface conversion: *types.Err is not traits.Lister: missing method Add");
+fn no_list() -> Failure {
+    Failure::no_list("*types.Err", "Add")
+}
 
 /// A name or a selection.
 pub(crate) const SELECT: u64 = 1;

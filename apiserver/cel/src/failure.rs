@@ -35,8 +35,8 @@ pub(crate) enum Failure {
     Error(Cow<'static, str>),
     /// The expression costs too much; nothing absorbs this.
     CostLimit,
-    /// cel-go panics where it computes the cost; nothing absorbs this.
-    Panic(&'static str),
+    /// cel-go panics, such as where it computes the cost; nothing absorbs this.
+    Panic(Cow<'static, str>),
 }
 
 impl Failure {
@@ -52,6 +52,16 @@ impl Failure {
     /// Whether the whole expression fails, whatever stands beside the part that did.
     pub(crate) fn is_fatal(&self) -> bool {
         !matches!(self, Self::Error(_))
+    }
+
+    /// What Go says of a value that it takes for a list.
+    pub(crate) fn no_list(go_type: &str, missing: &str) -> Self {
+        Self::Panic(
+            format!(
+                "interface conversion: {go_type} is not traits.Lister: missing method {missing}"
+            )
+            .into(),
+        )
     }
 
     pub(crate) fn no_such_overload() -> Self {

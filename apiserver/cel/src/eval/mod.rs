@@ -173,8 +173,11 @@ impl<'v, 'a> Context<'v, 'a> {
             Some((use_, pattern)) => regular::run_compiled(*use_, pattern, values),
             None => call.function.run(call.overload, values),
         };
-        if result.as_ref().is_err_and(Failure::is_fatal) {
-            return result;
+        if let Err(failure) = &result {
+            if failure.is_fatal() {
+                return result;
+            }
+            cost::of_other(call.function.name, call.overload.is_some(), values)?;
         }
         self.charge((call.cost)(values, result.as_ref().ok()))?;
         result.and_then(valid)

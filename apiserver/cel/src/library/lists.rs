@@ -412,8 +412,14 @@ fn flatten_into<'a>(flat: &mut Vec<Value<'a>>, list: &List<'a>, depth: i64) -> R
 }
 
 fn sort<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
-    let list = list(values)?;
-    sorted(list, list)
+    match values {
+        [Value::List(list)] => sorted(list, list),
+        // These have methods of their own, and say that this is none of them.
+        [Value::String(_) | Value::Timestamp(_) | Value::Duration(_)] => {
+            Err(Failure::no_such_overload())
+        }
+        _ => Err(Failure::new("no such overload: sort")),
+    }
 }
 
 fn sort_by_keys<'a>(values: &[Value<'a>]) -> Evaluated<'a> {

@@ -21,6 +21,7 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use crate::declared::{Declared, Items};
+use crate::failure::Failure;
 use crate::named_format::NamedFormat;
 use crate::types::Type;
 
@@ -171,6 +172,22 @@ impl<'a> Value<'a> {
             Self::Map(Map::Json(_) | Map::Values(_)) => "*types.baseMap",
             other => other.type_name(),
         }
+    }
+
+    /// What Go says where it takes the value for a list: of its methods, the first that the value does not have.
+    pub(crate) fn is_no_list(&self) -> Failure {
+        let has_sum = matches!(
+            self,
+            Self::Int(_)
+                | Self::Uint(_)
+                | Self::Double(_)
+                | Self::String(_)
+                | Self::Bytes(_)
+                | Self::Timestamp(_)
+                | Self::Duration(_)
+        );
+        let missing = if has_sum { "Contains" } else { "Add" };
+        Failure::no_list(self.go_type_name(), missing)
     }
 
     /// Why it is no value of its type, if it is none.
