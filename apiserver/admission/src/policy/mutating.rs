@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::binding::Binding;
 use super::definition::{Definition, Selected};
 use super::input::{self, Input};
-use super::mutator::{Failure, Mutator};
+use super::mutator::{Failure, Mutated, Mutator};
 use super::params::{self, Params};
 use super::refusals::Refusals;
 use crate::attributes::Attributes;
@@ -189,7 +189,7 @@ impl Dispatch<'_> {
                     mutator.mutated(mutation, input, &registry, matched, object, &version.unset)
                 });
                 let mutated = mutated.and_then(|object| {
-                    self.in_own_version(&version.matched)
+                    self.in_own_version(&version.matched, object.as_ref())
                         .map(|()| object)
                         .map_err(Failure::Policy)
                 });
@@ -241,10 +241,17 @@ impl Dispatch<'_> {
     }
 
     /// The real server brings what a mutation made of a built-in kind into the version of the request, and knows no conversion
-    /// from one version to another there.
-    fn in_own_version(&self, matched: &Matched) -> std::result::Result<(), String> {
+    /// from one version to another there, nor of a scale of a custom resource, unless nothing was made of it.
+    fn in_own_version(
+        &self,
+        matched: &Matched,
+        made: Option<&Mutated>,
+    ) -> std::result::Result<(), String> {
         let (from, to) = (&matched.kind, &self.attributes.kind);
         if Custom::of(&matched.resource).is_some() && is_built_in(from) {
+            if made.is_none() {
+                return Ok(());
+            }
             return Err(format!(
                 "request to convert CR to an invalid group/version: {}",
                 from.api_version()
