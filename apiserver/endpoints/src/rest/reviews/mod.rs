@@ -41,9 +41,9 @@ pub(crate) async fn create(call: &Call) -> Result<Response<Body>> {
     } = decode::body(call, &call.kind(), &options)?;
     call.resource.default(&mut review);
     call.audit(&call.kind(), &review);
-    dedup_owners(&mut review, Stage::Received, &call.notes);
     clear_owned(&mut review);
     settle_namespace(call, &mut review)?;
+    dedup_owners(&mut review, Stage::Received, &call.notes);
     let mut attributes = call.attributes(Operation::Create, options.to_value("CreateOptions"));
     attributes.dry_run = options.dry_run;
     attributes.object = review;
