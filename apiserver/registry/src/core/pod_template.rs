@@ -12,7 +12,7 @@ use crate::defaults::pod::template;
 use crate::generation;
 use crate::pod_gates;
 use crate::strategy::{Creation, Findings, Strategy};
-use crate::warnings;
+use crate::warnings::workload;
 use kubewright_validation::check::Errors;
 use kubewright_validation::metadata::Rules;
 use kubewright_validation::pod;
@@ -53,9 +53,9 @@ impl Strategy for PodTemplate {
         check(new, errors);
     }
 
-    fn warnings(&self, new: &Value, _old: &Value) -> Vec<String> {
+    fn warnings(&self, new: &Value, old: &Value) -> Vec<String> {
         let mut out = Vec::new();
-        warnings::pod::template(&Path::new("template"), new.at("template"), true, &mut out);
+        workload("template", new, old, new.at("template"), &mut out);
         out
     }
 
@@ -65,7 +65,6 @@ impl Strategy for PodTemplate {
 
     fn behavior(&self) -> Behavior {
         Behavior {
-            create_on_update: true,
             returns_deleted: true,
             ..Behavior::default()
         }

@@ -59,6 +59,7 @@ impl Strategy for RuntimeClass {
 
     fn behavior(&self) -> Behavior {
         Behavior {
+            create_on_update: true,
             unconditional_update: false,
             ..Behavior::default()
         }
