@@ -1,17 +1,19 @@
 //! Services: which addresses and ports they keep, get and give back.
 
+mod families;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::Ipv4Addr;
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::names;
 use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_apimachinery::view::{Edit, View};
-use kubewright_validation::formats::without_zeros;
 use serde_json::{Value, json};
 
 use crate::core::validation::services::{Writing, addresses as check_addresses};
+use families::{adds_family, ipv4, needs_address};
 
 /// Where cluster addresses and node ports come from.
 pub trait Addresses {
@@ -216,7 +218,7 @@ pub fn allocate(
     };
     check_addresses(spec, &Path::new("spec"), writing, &mut errors);
     if errors.is_empty() {
-        families(spec, &before, &mut errors);
+        families::settle(spec, &before, &mut errors);
     }
     if !errors.is_empty() {
         return Err(Refused::Invalid(errors));
@@ -227,6 +229,9 @@ pub fn allocate(
             return Err(Refused::Invalid(vec![unowned(spec, &unnamable)]));
         }
         give_address(spec, addresses)?;
+    }
+    if adds_family(spec, &before) {
+        give_second_address(spec, addresses)?;
     }
     if needs_ports(spec) {
         match old {
@@ -381,127 +386,6 @@ fn drop_what_the_type_does_not_have(spec: &mut Value, before: &Value) {
     }
 }
 
-/// Settles the families and their policy; this server has IPv4 alone.
-fn families(spec: &mut Value, before: &Value, errors: &mut Vec<FieldError>) {
-    if !needs_address(spec) || still_prefers_both(spec, before) {
-        return;
-    }
-    let headless = spec.text("clusterIP") == "None";
-    let selects = spec.map("selector").is_some_and(|map| !map.is_empty());
-    // No controller watches the pods behind a headless service without a selector: its owner may list addresses of both families.
-    let lists_both = headless && !selects;
-    let policy = if lists_both {
-        "RequireDualStack"
-    } else {
-        "SingleStack"
-    };
-    spec.fill("ipFamilyPolicy", policy);
-    release_second(spec, before, errors);
-    infer_families(spec, errors);
-    if !errors.is_empty() {
-        return;
-    }
-    if lists_both {
-        if spec.text("ipFamilyPolicy") == "SingleStack" {
-            if spec.list("ipFamilies").is_empty() {
-                spec.put("ipFamilies", json!(["IPv4"]));
-            }
-        } else {
-            match spec.list("ipFamilies") {
-                [] => spec.put("ipFamilies", json!(["IPv4", "IPv6"])),
-                [only] if only == "IPv4" => spec.put("ipFamilies", json!(["IPv4", "IPv6"])),
-                [_] => spec.put("ipFamilies", json!(["IPv6", "IPv4"])),
-                _ => {}
-            }
-        }
-        return;
-    }
-    let path = Path::new("spec");
-    if spec.text("ipFamilyPolicy") == "RequireDualStack" {
-        errors.push(FieldError::invalid(
-            &path.child("ipFamilyPolicy"),
-            "RequireDualStack",
-            "this cluster is not configured for dual-stack services",
-        ));
-    }
-    for (index, family) in spec.list("ipFamilies").iter().enumerate() {
-        if family != "IPv4" {
-            errors.push(FieldError::invalid(
-                &path.child("ipFamilies").index(index),
-                family.clone(),
-                "not configured on this cluster",
-            ));
-        }
-    }
-    if spec.list("ipFamilies").is_empty() {
-        spec.put("ipFamilies", json!(["IPv4"]));
-    }
-}
-
-/// Whether a service that takes what the cluster has is left as it was: a cluster that has changed changes no service.
-fn still_prefers_both(spec: &Value, before: &Value) -> bool {
-    let prefers = |spec: &Value| spec.text("ipFamilyPolicy") == "PreferDualStack";
-    let same =
-        |field: &str| kubewright_validation::semantic::same(spec.at(field), before.at(field));
-    prefers(spec)
-        && (prefers(before) || (before.is_object() && !before.has("ipFamilyPolicy")))
-        && ["type", "clusterIPs", "ipFamilies"].into_iter().all(same)
-}
-
-/// One stack has one address and one family: what it had besides is released, which has to be said by the policy.
-fn release_second(spec: &mut Value, before: &Value, errors: &mut Vec<FieldError>) {
-    let single = spec.text("ipFamilyPolicy") == "SingleStack";
-    for (field, what) in [("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")] {
-        let (old, new) = (before.list(field), spec.list(field));
-        if single && new.len() > 1 && old == new {
-            let first = json!([new[0]]);
-            spec.put(field, first);
-        } else if !single && !new.is_empty() && new.len() < old.len() {
-            let detail = format!("must be 'SingleStack' to release the secondary {what}");
-            let value = spec.at("ipFamilyPolicy").clone();
-            let at = Path::new("spec.ipFamilyPolicy");
-            errors.push(FieldError::invalid(&at, value, &detail));
-        }
-    }
-}
-
-/// Adds the families of the addresses that a client names; one stack has one address and one family.
-fn infer_families(spec: &mut Value, errors: &mut Vec<FieldError>) {
-    let path = Path::new("spec");
-    if spec.text("ipFamilyPolicy") == "SingleStack" {
-        for (field, what) in [("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")] {
-            if spec.list(field).len() == 2 {
-                let detail = format!(
-                    "must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
-                );
-                let at = path.child("ipFamilyPolicy");
-                errors.push(FieldError::invalid(&at, "SingleStack", &detail));
-            }
-        }
-    }
-    let mut families = spec.list("ipFamilies").to_vec();
-    for (index, address) in spec.list("clusterIPs").iter().enumerate() {
-        let address = address.as_str().unwrap_or_default();
-        if address == "None" {
-            break;
-        }
-        if index < families.len() {
-            continue;
-        }
-        if address.contains(':') && ipv4(address).is_none() {
-            let at = path.child("clusterIPs");
-            let value = spec.at("clusterIPs").clone();
-            let detail = "IPv6 is not configured on this cluster";
-            errors.push(FieldError::invalid(&at.index(index), value, detail));
-        } else {
-            families.push("IPv4".into());
-        }
-    }
-    if !families.is_empty() {
-        spec.put("ipFamilies", families);
-    }
-}
-
 /// Why the IPAddress of a cluster IP cannot refer to a service of this name.
 fn unnamable(name: &str) -> Vec<FieldError> {
     let path = Path::new("spec.parentRef.name");
@@ -551,6 +435,19 @@ fn give_address(spec: &mut Value, addresses: &mut impl Addresses) -> Result<(), 
     let address = written.unwrap_or_else(|| address.to_string());
     spec.put("clusterIPs", json!([address]));
     spec.put("clusterIP", address);
+    Ok(())
+}
+
+fn give_second_address(spec: &mut Value, addresses: &mut impl Addresses) -> Result<(), Refused> {
+    let [first] = spec.list("clusterIPs") else {
+        return Ok(());
+    };
+    let first = first.clone();
+    let address = addresses.take_address(None).map_err(|why| {
+        let detail = format!("failed to allocate IP: {why}");
+        Refused::field(&Path::new("spec.clusterIPs"), json!([first, ""]), &detail)
+    })?;
+    spec.put("clusterIPs", json!([first, address.to_string()]));
     Ok(())
 }
 
@@ -648,11 +545,6 @@ fn give_health_check(spec: &mut Value, addresses: &mut impl Addresses) -> Result
     Ok(())
 }
 
-/// Whether a service gets an address. One of an unknown type does, too: validation refuses it later.
-fn needs_address(spec: &Value) -> bool {
-    spec.text("type") != "ExternalName"
-}
-
 fn needs_ports(spec: &Value) -> bool {
     matches!(spec.text("type"), "NodePort" | "LoadBalancer")
 }
@@ -675,14 +567,6 @@ fn addresses_of(spec: &Value) -> Vec<Ipv4Addr> {
         .iter()
         .filter_map(|address| ipv4(address.as_str()?))
         .collect()
-}
-
-/// Reads an address, be it written as it once was.
-fn ipv4(text: &str) -> Option<Ipv4Addr> {
-    match without_zeros(text).parse().ok()? {
-        IpAddr::V4(address) => Some(address),
-        IpAddr::V6(address) => address.to_ipv4_mapped(),
-    }
 }
 
 fn ports_of(spec: &Value) -> impl Iterator<Item = u16> {

@@ -80,8 +80,7 @@ pub(crate) fn service(object: &Value, errors: &mut Errors) {
     let spec = object.at("spec");
     let path = Path::new("spec");
     let kind = spec.text("type");
-    let first = spec.list("clusterIPs").first().and_then(Value::as_str);
-    let headless = first == Some("None");
+    let headless = is_headless(spec);
     let ports = spec.list("ports");
     if ports.is_empty() && !headless && kind != "ExternalName" {
         errors.push(FieldError::required(&path.child("ports"), ""));
@@ -134,6 +133,11 @@ fn balancer_class(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
+/// Whether a service has no address and says so.
+fn is_headless(spec: &Value) -> bool {
+    spec.list("clusterIPs") == ["None"]
+}
+
 pub(crate) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("spec");
     let (spec, before) = (new.at("spec"), old.at("spec"));
@@ -149,14 +153,16 @@ pub(crate) fn service_update(new: &Value, old: &Value, errors: &mut Errors) {
             errors.push(FieldError::invalid(&at.index(0), value, detail));
         }
         // What has no addresses may have others.
-        let headless = |spec: &Value| first(spec, "clusterIPs").is_some_and(|only| only == "None");
-        if !headless(spec)
-            && !headless(before)
+        if !is_headless(spec)
+            && !is_headless(before)
             && let Some(was) = first(before, "ipFamilies")
             && first(spec, "ipFamilies").is_some_and(|now| now != was)
         {
             let at = path.child("ipFamilies");
-            let value = spec.at("ipFamilies").clone();
+            // Of a family that is added, the addresses are shown.
+            let is_added = before.list("ipFamilies").len() < spec.list("ipFamilies").len();
+            let shown = if is_added { "clusterIPs" } else { "ipFamilies" };
+            let value = spec.at(shown).clone();
             let detail = "may not change once set";
             errors.push(FieldError::invalid(&at.index(0), value, detail));
         }
