@@ -25,7 +25,7 @@ use tokio::time::Instant;
 
 use crate::case::Case;
 use crate::differences::Known;
-use crate::generate::finding::{Finding, Signature};
+use crate::generate::finding::{Finding, SHOWN, Signature};
 pub use crate::generate::generated::Family;
 use crate::generate::generated::Generated;
 use crate::generate::pair::{Outcomes, Pair};
@@ -215,9 +215,6 @@ fn ratio(part: usize, whole: usize) -> f64 {
     let number = |count| f64::from(u32::try_from(count).unwrap_or(u32::MAX));
     number(part) / number(whole)
 }
-
-/// How many differences are shown of one case.
-const SHOWN: usize = 6;
 
 /// How often cases are asked again that differ in nothing but the order of what is wrong.
 const ROUNDS: usize = 48;

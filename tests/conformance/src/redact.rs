@@ -372,10 +372,10 @@ const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
 // Written cases generate names from `gen-`, and from nothing else; the other one is that of a volume with a token.
 static GENERATED: LazyLock<Regex> =
     LazyLock::new(|| pattern(&format!(r"\b(gen|kube-api-access)-[{LETTERS}]{{5}}\b")));
-/// A node port in a message: in JSON that is quoted there, or one that comes twice.
+/// A node port in a message: in JSON that is quoted there, in a Go map, or one that comes twice.
 static NODE_PORT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(\\"(?:nodePort|healthCheckNodePort)\\": ?|nodePort: Duplicate value: |duplicate nodePort: \{\w+ )3[0-2]\d{3}\b"#,
+        r#"(\\"(?:nodePort|healthCheckNodePort)\\": ?|nodePort:|nodePort: Duplicate value: |duplicate nodePort: \{\w+ )3[0-2]\d{3}\b"#,
     )
 });
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| pattern(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"));

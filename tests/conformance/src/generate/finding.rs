@@ -11,10 +11,12 @@ use serde_json::{Value, json};
 use crate::case::Case;
 use crate::compare::{Difference, shown};
 use crate::differences::Known;
-use crate::generate::SHOWN;
 use crate::generate::generated::{Generated, read};
 use crate::generate::pair::Pair;
 use crate::generate::shrink;
+
+/// How many differences are shown of one case.
+pub(crate) const SHOWN: usize = 6;
 
 /// A difference that a generated case shows.
 #[derive(Clone, Debug)]
