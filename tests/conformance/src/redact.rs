@@ -232,14 +232,15 @@ impl Redactor {
                 "TIME"
             }
         });
-        let text = PORT.replace_all(&text, "$1:PORT");
-        let text = SERVICE_PORT.replace_all(&text, "$1:PORT");
-        let text = CLUSTER_IP.replace_all(&text, "10.0.0.X");
+        // A name may look like anything else.
         let mut text = GENERATED.replace_all(&text, "$1-GENERATED").into_owned();
         for (base, generated) in &self.bases {
             let shown = format!("{base}GENERATED");
             text = generated.replace_all(&text, NoExpand(&shown)).into_owned();
         }
+        let text = PORT.replace_all(&text, "$1:PORT");
+        let text = SERVICE_PORT.replace_all(&text, "$1:PORT");
+        let text = CLUSTER_IP.replace_all(&text, "10.0.0.X");
         let text = NODE_PORT.replace_all(&text, "${1}NODE-PORT");
         let text = TOKEN.replace_all(&text, "TOKEN");
         let text = ETAG.replace_all(&text, "\"ETAG\"");

@@ -32,7 +32,11 @@ pub fn converter_words(why: &str, object: &Value) -> String {
     let shape = types::shape_called(wanted);
     let holder = match shape {
         Some(Shape::List(_) | Shape::Map(..)) => Holder::Itself,
-        _ if wanted.starts_with("[]") || wanted.starts_with("map[") => Holder::Itself,
+        _ if wanted.starts_with("map[") => Holder::Itself,
+        _ if wanted.starts_with("[]") => match shape_at(object, path) {
+            Some(Shape::Map(..)) => Holder::Any,
+            _ => Holder::Itself,
+        },
         Some(_) => Holder::Any,
         None if is_scalar(wanted) => Holder::Any,
         None => Holder::List,

@@ -15,8 +15,12 @@ const SLOW_DOWN: &str = "autoscaling.alpha.kubernetes.io/scale-down-tolerance";
 const SLOW_UP: &str = "autoscaling.alpha.kubernetes.io/scale-up-tolerance";
 const DEFAULT_CPU_UTILIZATION: i64 = 80;
 
-/// Gives an autoscaler of version 1 the shape of version 2.
+/// Gives an autoscaler of version 1 the shape of version 2, as it is held.
 pub(super) fn to_v2(object: &mut Value) {
+    read(object, HELD);
+}
+
+fn read(object: &mut Value, current: Words) {
     let mut kept = take_annotations(object);
     let Some(spec) = object.part("spec") else {
         return;
@@ -49,7 +53,7 @@ pub(super) fn to_v2(object: &mut Value) {
     if let Some(Value::Array(all)) = kept.remove(STATUSES) {
         let all: Vec<Value> = all
             .iter()
-            .map(|metric| metric_to_v2(metric, CURRENT))
+            .map(|metric| metric_to_v2(metric, current))
             .collect();
         status.put("currentMetrics", all);
     } else if cpu.is_null() {
@@ -70,12 +74,16 @@ pub(super) fn to_v2(object: &mut Value) {
 /// Makes of an autoscaler of version 1 what the real server has of it: its own type knows the fields of version 2, so that
 /// annotations come and go with them.
 pub(super) fn as_held(object: &mut Value) {
-    to_v2(object);
-    to_v1(object);
+    read(object, CURRENT);
+    write(object, HELD);
 }
 
 /// Gives an autoscaler of version 2 the shape of version 1.
 pub(super) fn to_v1(object: &mut Value) {
+    write(object, CURRENT);
+}
+
+fn write(object: &mut Value, current: Words) {
     drop(take_annotations(object));
     let mut kept = Map::new();
     if let Some(spec) = object.existing("spec") {
@@ -116,7 +124,7 @@ pub(super) fn to_v1(object: &mut Value) {
             }
         }
         if !metrics.is_empty() {
-            let all: Vec<Value> = metrics.iter().map(|m| metric_to_v1(m, CURRENT)).collect();
+            let all: Vec<Value> = metrics.iter().map(|m| metric_to_v1(m, current)).collect();
             kept.insert(STATUSES.to_owned(), metrics_text(&all).into());
         }
         let conditions = take(status, "conditions");
@@ -273,6 +281,8 @@ struct Words {
     utilization: &'static str,
     average: &'static str,
     value: &'static str,
+    /// Whether numbers that are not set stay so, though they are structs in Go.
+    leaves_unset: bool,
 }
 
 const TARGET: Words = Words {
@@ -280,6 +290,7 @@ const TARGET: Words = Words {
     utilization: "targetAverageUtilization",
     average: "targetAverageValue",
     value: "targetValue",
+    leaves_unset: false,
 };
 
 const CURRENT: Words = Words {
@@ -287,6 +298,13 @@ const CURRENT: Words = Words {
     utilization: "currentAverageUtilization",
     average: "currentAverageValue",
     value: "currentValue",
+    leaves_unset: false,
+};
+
+/// In the real server's own type they are pointers.
+const HELD: Words = Words {
+    leaves_unset: true,
+    ..CURRENT
 };
 
 const SOURCES: [&str; 5] = [
@@ -403,6 +421,9 @@ fn metric_to_v1(metric: &Value, words: Words) -> Value {
 
 /// The number of a source in version 1 that is a struct in Go instead of a pointer, so that it is written also when it is not set.
 fn always_written(field: &str, words: Words) -> Option<&'static str> {
+    if words.leaves_unset {
+        return None;
+    }
     match (words.part, field) {
         ("target", "pods") => Some(words.average),
         ("target", "object") | ("current", "object" | "external") => Some(words.value),
