@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::patch::json::escape;
 use kubewright_cel::{List, Map as CelMap, Value as Cel};
 use serde_json::{Map, Number, Value};
@@ -13,6 +14,31 @@ use serde_json::{Map, Number, Value};
 /// # Errors
 /// It has a map with keys that are no strings.
 pub(super) fn to_json(value: &Cel<'_>) -> Result<Value, String> {
+    json(value, Inner::Fails)
+}
+
+/// A configuration as JSON. An `Object` inside of it that cannot be converted stays an error there, which fits no field.
+///
+/// # Errors
+/// It has itself a map with keys that are no strings.
+pub(super) fn configuration(value: &Cel<'_>) -> Result<Value, String> {
+    json(value, Inner::Stays)
+}
+
+/// What becomes of an `Object` inside of another one that cannot be converted.
+#[derive(Clone, Copy, PartialEq)]
+enum Inner {
+    Fails,
+    Stays,
+}
+
+fn json(value: &Cel<'_>, inner: Inner) -> Result<Value, String> {
+    let part = |value: &Cel<'_>| match json(value, inner) {
+        Err(why) if inner == Inner::Stays && matches!(value, Cel::Record(_)) => {
+            Ok(Value::String(why))
+        }
+        other => other,
+    };
     Ok(match value {
         Cel::Null | Cel::Optional(None) => Value::Null,
         Cel::Bool(value) => Value::Bool(*value),
@@ -20,32 +46,52 @@ pub(super) fn to_json(value: &Cel<'_>) -> Result<Value, String> {
         Cel::Uint(value) => Value::from(*value),
         Cel::Double(value) => number(*value),
         Cel::List(list) => {
-            let items: Result<Vec<Value>, String> =
-                list.iter().map(|item| to_json(&item)).collect();
+            let items: Result<Vec<Value>, String> = list.iter().map(|item| part(&item)).collect();
             Value::Array(items?)
         }
         Cel::Map(map) => {
             let mut members = Map::new();
             for (key, value) in map.entries() {
-                let Some(name) = key.as_str() else {
-                    let of = key.type_name();
-                    return Err(format!("map key \"{key}\" is of type {of}, not string"));
-                };
-                members.insert(name.to_owned(), to_json(&value)?);
+                let name = key.as_str().ok_or_else(|| no_name(&key))?;
+                members.insert(name.to_owned(), part(&value)?);
             }
             Value::Object(members)
         }
         Cel::Record(record) => {
             let members: Result<Map<String, Value>, String> = record
                 .fields()
-                .map(|(name, value)| Ok((name.to_owned(), to_json(value)?)))
+                .map(|(name, value)| {
+                    let failed = |why| format!("fail to convert field {}: {why}", quoted(name));
+                    Ok((name.to_owned(), part(value).map_err(failed)?))
+                })
                 .collect();
             Value::Object(members?)
         }
         Cel::Bytes(bytes) => Value::String(STANDARD.encode(bytes)),
-        Cel::Optional(Some(value)) => to_json(value)?,
+        Cel::Optional(Some(value)) => json(value, inner)?,
         other => Value::String(other.to_string()),
     })
+}
+
+/// Why a key of a map is no name, in Go's words, which takes a number for a character.
+fn no_name(key: &Cel<'_>) -> String {
+    let character = |number: Option<u32>| {
+        let shown = number.and_then(char::from_u32).unwrap_or('\u{fffd}');
+        let shown = quoted(&shown.to_string());
+        let inside = &shown[1..shown.len() - 1];
+        match inside {
+            "\\\"" => "'\"'".to_owned(),
+            "'" => r"'\''".to_owned(),
+            inside => format!("'{inside}'"),
+        }
+    };
+    let (shown, of) = match key {
+        Cel::Int(number) => (character(u32::try_from(*number).ok()), "types.Int"),
+        Cel::Uint(number) => (character(u32::try_from(*number).ok()), "types.Uint"),
+        Cel::Bool(is) => (format!("%!q(types.Bool={is})"), "types.Bool"),
+        other => (quoted(&other.to_string()), other.type_name()),
+    };
+    format!("map key {shown} is of type {of}, not string")
 }
 
 /// Whole numbers without a point, as JSON of the real server has them.

@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use super::definition::Compile;
 use super::input::Input;
 use super::json_patch::{Structs, operations};
-use super::literal::{self, to_json};
+use super::literal;
 use super::variables::composition;
 use crate::attributes::set_to_null;
 use crate::expressions::{Conditions, Expression, Outcome};
@@ -174,7 +174,7 @@ fn apply_configuration(
 ) -> Result<Mutated, String> {
     let kind = &matched.kind;
     literal::check_type_names(value)?;
-    let patch = to_json(value);
+    let patch = literal::configuration(value);
     let mut patch = patch.map_err(|_| "invalid return type: *dynamic.ObjectVal".to_owned())?;
     patch.put("apiVersion", kind.api_version());
     patch.put("kind", kind.kind.as_str());
