@@ -231,11 +231,14 @@ fn says_more_than_names(metadata: &Value) -> bool {
 }
 
 fn is_int_or_string(conditions: &Value) -> bool {
-    // An empty list says nothing.
+    // An empty list of these says nothing; of others, Go knows it from none.
+    const COPIED: [&str; 4] = ["allOf", "anyOf", "oneOf", "enum"];
     let says_only = |condition: &Value, kind: &str| {
         let mut said = condition.as_object().into_iter().flatten();
         condition.text("type") == kind
-            && said.all(|(name, value)| name == "type" || *value == json!([]))
+            && said.all(|(name, value)| {
+                name == "type" || COPIED.contains(&name.as_str()) && *value == json!([])
+            })
     };
     matches!(conditions.as_array().map(Vec::as_slice), Some([whole, text])
         if says_only(whole, "integer") && says_only(text, "string"))
