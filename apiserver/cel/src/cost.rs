@@ -28,15 +28,15 @@ pub(crate) fn of_failed_list(function: &str, has_one_overload: bool) -> Result<(
     Ok(())
 }
 
-/// The same of an argument that has a value, which may be no list.
-pub(crate) fn of_other(
+/// The cost of a call that failed, and whose only argument has a value, but no list.
+pub(crate) fn of_no_list(
     function: &str,
     has_one_overload: bool,
     values: &[Value<'_>],
 ) -> Result<(), Failure> {
     match values {
         [Value::List(_)] => Ok(()),
-        [other] if counts_list(function, has_one_overload) => Err(other.is_no_list()),
+        [other] if counts_list(function, has_one_overload) => Err(other.taken_for_list()),
         _ => Ok(()),
     }
 }

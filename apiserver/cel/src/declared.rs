@@ -64,7 +64,7 @@ pub struct Declared {
     pub form: Form,
     /// Its type; `None` where the schema says too little, and expressions cannot select the field.
     pub value_type: Option<Type>,
-    /// Whether it can be null: `nullable`. A null that stands for another value cannot be used in an expression.
+    /// Whether it can be null: `nullable`. Where it cannot, a null is read as [`Value::Invalid`](crate::Value::Invalid).
     pub nullable: bool,
     /// The maximum number of items of a list, of entries of a map, or of bytes of a string; 0 for all others.
     pub max_elements: u64,

@@ -73,7 +73,7 @@ fn json(value: &Cel<'_>, inner: Inner) -> Result<Value, String> {
     })
 }
 
-/// Why a key of a map is no name, in Go's words, which takes a number for a character.
+/// Why a key of a map is no name, in the words of Go, which shows a number as the character.
 fn no_name(key: &Cel<'_>) -> String {
     let character = |number: Option<u32>| {
         let shown = number.and_then(char::from_u32).unwrap_or('\u{fffd}');

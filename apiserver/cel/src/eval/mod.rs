@@ -177,7 +177,7 @@ impl<'v, 'a> Context<'v, 'a> {
             if failure.is_fatal() {
                 return result;
             }
-            cost::of_other(call.function.name, call.overload.is_some(), values)?;
+            cost::of_no_list(call.function.name, call.overload.is_some(), values)?;
         }
         self.charge((call.cost)(values, result.as_ref().ok()))?;
         result.and_then(valid)

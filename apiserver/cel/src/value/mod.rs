@@ -175,7 +175,7 @@ impl<'a> Value<'a> {
     }
 
     /// What Go says where it takes the value for a list: of its methods, the first that the value does not have.
-    pub(crate) fn is_no_list(&self) -> Failure {
+    pub(crate) fn taken_for_list(&self) -> Failure {
         let has_sum = matches!(
             self,
             Self::Int(_)

@@ -51,21 +51,25 @@ enum Content {
 impl Content {
     /// What an error shows of a patch of `current`: a strategic merge patch, as the merge leaves it, or what came of another one.
     fn shown(&self, kind: &GroupVersionKind, current: &Value) -> String {
-        let mut object = current.clone();
         match self {
             Self::Strategic(patch) => {
                 let schema = types::root(kind);
                 let left = strategic::left_of(patch, current, schema.as_ref());
-                return GoText(&left.into()).to_string();
+                GoText(&left.into()).to_string()
             }
             Self::Json(patch) => {
-                // It was applied before, or that was the error.
+                let mut object = current.clone();
+                // One that cannot be applied is refused before, without what came of it.
                 let _ = patch.apply(&mut object);
+                object.to_string()
             }
-            Self::Merge(patch) => merge::apply(&mut object, patch.clone()),
-            Self::Apply(applied) => return applied.to_string(),
+            Self::Merge(patch) => {
+                let mut object = current.clone();
+                merge::apply(&mut object, patch.clone());
+                object.to_string()
+            }
+            Self::Apply(applied) => applied.to_string(),
         }
-        object.to_string()
     }
 }
 
