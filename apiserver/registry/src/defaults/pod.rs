@@ -1,7 +1,7 @@
 //! Defaults of pods and of everything that holds a pod template.
 
 use kubewright_apimachinery::view::{Edit, View, empty};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::image::pull_policy;
 use super::shared::{field_reference, resource_list};
@@ -87,9 +87,6 @@ fn requests_from_limits(container: &mut Value) {
         for (name, quantity) in limits {
             requests.entry(name).or_insert(quantity);
         }
-    }
-    if resources.map("requests").is_some_and(Map::is_empty) {
-        resources.drop_field("requests");
     }
 }
 
