@@ -1,5 +1,5 @@
-//! Takes away the lists, maps and bytes that are empty, and an event's zero times: Go tells them from none in memory, but not
-//! wherever it writes them.
+//! Takes away the lists, maps and bytes that are empty, and the zero times of events and jobs: Go tells them from none in
+//! memory, but not wherever it writes them.
 
 use serde_json::Value;
 

@@ -130,8 +130,9 @@ fn time_of(value: &mut Value, precision: time::Precision, place: &Place<'_>) -> 
             *text = canonical;
             Ok(Fate::Keep)
         }
-        // The zero time that is read has a time zone, by which the validation of events tells it from none.
-        Ok(time::Canonical::Zero) if place.is_in_event() => {
+        // The zero time that is read has a time zone, by which the validation of events tells it from none, and a pointer to it
+        // is not the nil that the validation of jobs looks for.
+        Ok(time::Canonical::Zero) if place.tells_zero_times() => {
             precision.zero().clone_into(text);
             Ok(Fate::IsEmpty)
         }

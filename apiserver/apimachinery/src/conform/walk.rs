@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
+use super::time::Precision;
 use crate::types::{Empty, Field, Shape, Slot, Type};
 
 /// How deep an object may be nested; Go's decoder has the same limit, but no kind comes near it.
@@ -23,8 +24,8 @@ pub struct Conformed {
     /// The fields that the kind does not have and that were dropped (`spec.foo`, `spec.containers[0].bar`), in the order of
     /// the object's keys.
     pub unknown: Vec<String>,
-    /// Whether the object has lists or maps that are empty, or an event zero times. Go tells them from none as long as it has
-    /// them in memory.
+    /// Whether the object has lists or maps that are empty, or an event or a job zero times. Go tells them from none as long
+    /// as it has them in memory.
     pub empties: bool,
 }
 
@@ -142,16 +143,18 @@ impl Walk {
         } else {
             self.value(value, &field.slot, place, depth)?
         };
+        let is_zero_time = fate == Fate::IsEmpty
+            && value.is_string()
+            && Precision::of(&field.slot.shape).is_some();
         if fate == Fate::Keep || (field.pointer && !was_null) {
+            self.conformed.empties |= is_zero_time;
             return Ok(true);
         }
-        if !was_null
-            && matches!(
-                field.slot.shape,
-                Shape::Bytes | Shape::List(_) | Shape::Map(..) | Shape::Time | Shape::MicroTime
-            )
-            && !value.is_null()
-        {
+        let is_list = matches!(
+            field.slot.shape,
+            Shape::Bytes | Shape::List(_) | Shape::Map(..)
+        );
+        if is_zero_time || (is_list && !was_null && !value.is_null()) {
             self.conformed.empties = true;
             return Ok(true);
         }
@@ -315,10 +318,12 @@ impl Place<'_> {
         }
     }
 
-    /// Whether it is a field of an event or of its series.
-    pub(super) fn is_in_event(&self) -> bool {
+    /// Whether the validation of its type tells the zero time from none.
+    pub(super) fn tells_zero_times(&self) -> bool {
         match self.step {
-            Step::Field(ty, _) => matches!(ty.short_name(), "Event" | "EventSeries"),
+            Step::Field(ty, _) => {
+                matches!(ty.short_name(), "Event" | "EventSeries" | "JobStatus")
+            }
             Step::Key(_) | Step::Index(_) => false,
         }
     }

@@ -11,6 +11,9 @@ use kubewright_validation::check::{Errors, IMMUTABLE, not_negative};
 use kubewright_validation::internal::shown;
 use kubewright_validation::semantic::same;
 
+/// A zero time where it differs from none.
+const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
+
 pub(super) fn update(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("status");
     for counter in ["active", "succeeded", "failed", "ready", "terminating"] {
@@ -107,7 +110,11 @@ impl<'a> Change<'a> {
     }
 
     fn invalid(&self, field: &str, detail: &str) -> FieldError {
-        let value = self.now.status.at(field).clone();
+        // Go shows the zero time as null.
+        let value = match self.now.status.at(field) {
+            Value::String(time) if time == ZERO_TIME => Value::Null,
+            value => value.clone(),
+        };
         FieldError::invalid(&self.path.child(field), value, detail)
     }
 
