@@ -134,6 +134,8 @@ async fn change(
         for warning in call.resource.strategy.warnings(&new, &old) {
             call.notes.warn(&warning);
         }
+        let workload = call.kind();
+        tracking::keep_times(&workload, &mut new, &old);
         // Validating admission sees the scale of the workload as it would be, not what the client sent.
         attributes.object = read(call, &new)?;
         attributes.empties = false;
