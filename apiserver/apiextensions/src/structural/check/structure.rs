@@ -3,7 +3,7 @@
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
 use kubewright_cel::Pattern;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Which part of a schema a node is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -233,12 +233,18 @@ fn says_more_than_names(metadata: &Value) -> bool {
 fn is_int_or_string(conditions: &Value) -> bool {
     // An empty list of these says nothing; of others, Go knows it from none.
     const COPIED: [&str; 4] = ["allOf", "anyOf", "oneOf", "enum"];
+    // A structural schema has no place for these.
+    const LEFT_OUT: [&str; 3] = ["definitions", "dependencies", "patternProperties"];
+    let says_nothing = |name: &str, value: &Value| match value {
+        Value::Array(items) => COPIED.contains(&name) && items.is_empty(),
+        Value::Object(members) => LEFT_OUT.contains(&name) && members.is_empty(),
+        Value::Bool(says) => name == "additionalProperties" && !says,
+        _ => false,
+    };
     let says_only = |condition: &Value, kind: &str| {
         let mut said = condition.as_object().into_iter().flatten();
         condition.text("type") == kind
-            && said.all(|(name, value)| {
-                name == "type" || COPIED.contains(&name.as_str()) && *value == json!([])
-            })
+            && said.all(|(name, value)| name == "type" || says_nothing(name, value))
     };
     matches!(conditions.as_array().map(Vec::as_slice), Some([whole, text])
         if says_only(whole, "integer") && says_only(text, "string"))
