@@ -249,8 +249,42 @@ impl Redactor {
         let text = CREDENTIAL.replace_all(&text, "$1=CREDENTIAL");
         // Versions within messages: those of conflicts, and of patches that cannot be applied, which quote the object.
         let text = VERSION.replace_all(&text, "${1}VERSION");
-        text.into_owned()
+        by_manager_in_text(&text)
     }
+}
+
+/// A text with the managed fields that an expression prints sorted: as in an object, their order depends on the second.
+fn by_manager_in_text(text: &str) -> String {
+    let mut sorted = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(found) = MANAGED_FIELDS.find(rest) {
+        let (before, list) = rest.split_at(found.end());
+        sorted.push_str(before);
+        let mut depth = 0_usize;
+        let mut start = 0;
+        let mut entries = Vec::new();
+        let end = list.char_indices().find_map(|(at, character)| {
+            match character {
+                '{' if depth == 0 => (start, depth) = (at, 1),
+                '{' | '[' => depth += 1,
+                ']' if depth == 0 => return Some(at),
+                '}' if depth == 1 => {
+                    entries.push(&list[start..=at]);
+                    depth = 0;
+                }
+                '}' | ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            None
+        });
+        rest = list;
+        if let Some(end) = end {
+            entries.sort_unstable();
+            sorted.push_str(&entries.join(", "));
+            rest = &list[end..];
+        }
+    }
+    sorted + rest
 }
 
 /// The objects by which a server says where it is, without its address and its port.
@@ -399,6 +433,7 @@ static TYPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(selfType)\d+"));
 static AUTHORITY: LazyLock<Regex> = LazyLock::new(|| pattern("^https://[^/]+/"));
 static DAY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^202[6-9]-\d\d-\d\d$"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhdy])+( ago)?$"));
+static MANAGED_FIELDS: LazyLock<Regex> = LazyLock::new(|| pattern(r#"managedFields\\*":\["#));
 static OBJECT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"("\{(?:[^"\\]|\\.)*\}")"#));
 
 #[cfg(test)]
@@ -449,6 +484,22 @@ mod tests {
             ),
             "at TIME, MICROTIME and 2020-01-01T00:00:00Z"
         );
+    }
+
+    #[test]
+    fn managed_fields_that_an_expression_prints_are_sorted() {
+        let of = |entries: &str| {
+            let text =
+                format!(r#"{{\"metadata\":{{\"managedFields\":[{entries}], \"name\":\"a\"}}}}"#);
+            Redactor::default().text(&text)
+        };
+        let (a, b) = (
+            r#"{\"f\":{\"k:{}\":[]}, \"manager\":\"a\"}"#,
+            r#"{\"manager\":\"b\"}"#,
+        );
+        assert_eq!(of(&format!("{a}, {b}")), of(&format!("{b}, {a}")));
+        assert_ne!(of(a), of(b));
+        assert!(of(&format!("{b}, {a}")).ends_with(r#"], \"name\":\"a\"}}"#));
     }
 
     #[test]

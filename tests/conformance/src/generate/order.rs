@@ -91,6 +91,12 @@ fn is_by_chance(message: Option<&str>) -> bool {
     message.is_some_and(|message| message.ends_with(BY_CHANCE))
 }
 
+/// What a policy says in a cause: it names no field.
+fn of_policy(cause: &Value) -> Option<String> {
+    let message = cause["message"].as_str()?;
+    (cause.get("field").is_none() && message.starts_with("policy ")).then(|| message.to_owned())
+}
+
 /// Sorts the causes of a Status, and what its message says of them.
 fn causes(status: &mut Map<String, Value>) {
     let found = status
@@ -116,10 +122,16 @@ fn causes(status: &mut Map<String, Value>) {
     {
         cause["field"] = BY_CHANCE.into();
     }
+    let of_policies: Vec<String> = causes.iter().filter_map(of_policy).collect();
     causes.sort_by_cached_key(Value::to_string);
+    let first = causes.first().and_then(of_policy);
     let Some(Value::String(message)) = status.get_mut("message") else {
         return;
     };
+    // The message of a refusal is that of the policy that a Go map has first.
+    if let Some(first) = first.filter(|_| of_policies.contains(message)) {
+        *message = first;
+    }
     let whole = format!("[{}]", told.join(", "));
     if let Some(start) = message.strip_suffix(whole.as_str()) {
         for one in told.iter_mut().filter(|one| is_by_chance(Some(one))) {
@@ -219,6 +231,17 @@ mod tests {
         let mut other = status("b");
         other["details"]["causes"][0]["field"] = "b".into();
         assert_ne!(settled(&status("b")), settled(&other));
+    }
+
+    #[test]
+    fn of_policies_that_refuse_any_may_be_the_first() {
+        let status = |named: &str| {
+            let told = |policy: &str| format!("policy '{policy}' denied request: no");
+            let causes = [json!({"message": told("b")}), json!({"message": told("a")})];
+            settled(&json!({"message": told(named), "details": {"causes": causes}}))
+        };
+        assert_eq!(status("a"), status("b"));
+        assert_ne!(status("a"), status("c"));
     }
 
     #[test]
