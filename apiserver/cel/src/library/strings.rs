@@ -138,13 +138,13 @@ fn index_of<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
         [Value::String(text), Value::String(part), Value::Int(from)] => (text, part, *from),
         _ => return Err(Failure::no_such_overload()),
     };
-    // Nothing is found wherever it is looked for, even behind the end.
-    if part.is_empty() {
-        return Ok(Value::Int(from));
-    }
     let Ok(start) = usize::try_from(from) else {
         return out_of_range(from);
     };
+    // Nothing is found wherever it is looked for, and at the end at the latest.
+    if part.is_empty() {
+        return Ok(Value::Int(number(start.min(text.code_points()))));
+    }
     let Some((offset, _)) = text.char_indices().nth(start) else {
         return Ok(Value::Int(-1));
     };
@@ -161,12 +161,12 @@ fn last_index_of<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
         _ => return Err(Failure::no_such_overload()),
     };
     let length = text.code_points();
-    if part.is_empty() {
-        return Ok(Value::Int(from.unwrap_or(number(length))));
-    }
     let Some(start) = from.map_or(Some(length), |from| usize::try_from(from).ok()) else {
         return out_of_range(from.unwrap_or(-1));
     };
+    if part.is_empty() {
+        return Ok(Value::Int(number(start.min(length))));
+    }
     if from.is_some() && start >= length {
         return Ok(Value::Int(-1));
     }

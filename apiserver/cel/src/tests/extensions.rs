@@ -9,6 +9,8 @@ fn strings_are_counted_in_code_points() {
         "'tacocat'.indexOf('') == 0 && 'tacocat'.indexOf('ac') == 1 && 'tacocat'.indexOf('none') == -1",
         "'ta©o©αT'.indexOf('©') == 2 && 'ta©o©αT'.indexOf('©', 3) == 4 && 'ta©o©αT'.indexOf('©αT', 5) == -1",
         "'tacocat'.lastIndexOf('at') == 5 && 'ta©o©αT'.lastIndexOf('©') == 4 && 'ta©o©αT'.lastIndexOf('©', 3) == 2",
+        "'ab'.indexOf('', 1) == 1 && 'ab'.indexOf('', 7) == 2 && ''.indexOf('', 2) == 0 && 'ab'.indexOf('x', 7) == -1",
+        "'ab'.lastIndexOf('', 1) == 1 && 'ab'.lastIndexOf('', 7) == 2 && ''.lastIndexOf('', 2) == 0",
         "'tacocat'.lastIndexOf('') == 7 && 'bananananana'.lastIndexOf('nana', 7) == 6",
         "'TacoCat'.lowerAscii() == 'tacocat' && 'TacoCÆt'.lowerAscii() == 'tacocÆt'",
         "'tacoCat'.upperAscii() == 'TACOCAT' && 'tacoCαt'.upperAscii() == 'TACOCαT'",
