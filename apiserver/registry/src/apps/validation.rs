@@ -1,13 +1,15 @@
 //! Deployments, replica sets, stateful sets, daemon sets and replication controllers.
 
+use kubewright_apimachinery::equality::same_type;
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::selectors::Labels;
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
 use kubewright_validation::check::{
-    Errors, at_most_hundred_percent, count_or_percent, declaratively, declaratively_swapped,
-    immutable_as, is_empty_selector, is_zero_count, label, not_negative, one_of, selector,
+    Errors, IMMUTABLE, at_most_hundred_percent, count_or_percent, declaratively,
+    declaratively_swapped, immutable_as, is_empty_selector, is_zero_count, label, not_negative,
+    one_of, selector,
 };
 use kubewright_validation::claims::claim_spec;
 use kubewright_validation::internal::shown;
@@ -211,14 +213,24 @@ pub(crate) fn selector_update(new: &Value, old: &Value, errors: &mut Errors) {
 
 pub(crate) fn stateful_update(new: &Value, old: &Value, errors: &mut Errors) {
     let (spec, before) = (new.at("spec"), old.at("spec"));
-    for (field, kind) in [
-        ("selector", SELECTOR),
-        ("volumeClaimTemplates", "[]PersistentVolumeClaim"),
-        ("serviceName", "s"),
-        ("podManagementPolicy", "s"),
-    ] {
-        immutable_as(kind, spec, before, &Path::new("spec"), field, errors);
+    let path = Path::new("spec");
+    immutable_as(SELECTOR, spec, before, &path, "selector", errors);
+    let field = "volumeClaimTemplates";
+    if !same_claims(spec.list(field), before.list(field)) {
+        let (value, at) = (
+            shown("[]PersistentVolumeClaim", spec.at(field)),
+            path.child(field),
+        );
+        errors.push(FieldError::invalid_shown(&at, &value, IMMUTABLE));
     }
+    for field in ["serviceName", "podManagementPolicy"] {
+        immutable_as("s", spec, before, &path, field, errors);
+    }
+}
+
+fn same_claims(new: &[Value], old: &[Value]) -> bool {
+    let same = |(new, old)| same_type("api.core.v1.PersistentVolumeClaim", new, old);
+    new.len() == old.len() && new.iter().zip(old).all(same)
 }
 
 fn replica_selector(spec: &Value, path: &Path<'_>, errors: &mut Errors) {

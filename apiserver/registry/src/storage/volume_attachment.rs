@@ -124,9 +124,34 @@ fn check(object: &Value, errors: &mut Errors) {
         }
     }
     subdomain(&path.child("nodeName"), spec.text("nodeName"), errors);
+    status(object.at("status"), errors);
     if named {
         let at = Path::new("spec.source.persistentVolumeName");
         subdomain(&at, source.text("persistentVolumeName"), errors);
+    }
+}
+
+fn status(status: &Value, errors: &mut Errors) {
+    const MAX_METADATA: usize = 256 << 10;
+    const MAX_MESSAGE: usize = 1024;
+    let path = Path::new("status");
+    let metadata = status.entries("attachmentMetadata");
+    let size = metadata.map(|(name, value)| name.len() + value.as_str().map_or(0, str::len));
+    if size.sum::<usize>() > MAX_METADATA {
+        errors.push(FieldError::too_long(
+            &path.child("attachmentMetadata"),
+            MAX_METADATA,
+        ));
+    }
+    for field in ["attachError", "detachError"] {
+        let (error, at) = (status.at(field), path.child(field));
+        if error.text("message").len() > MAX_MESSAGE {
+            errors.push(FieldError::too_long(&at.child("message"), MAX_MESSAGE));
+        }
+        if let Some(code) = error.int("errorCode").filter(|code| *code < 0) {
+            let detail = "must be between 0 and 2147483647, inclusive";
+            errors.push(FieldError::invalid(&at.child("errorCode"), code, detail));
+        }
     }
 }
 
