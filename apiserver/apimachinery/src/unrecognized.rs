@@ -39,7 +39,16 @@ pub fn not_an_object(value: &Value) -> String {
 
 /// Says why the version or the kind of an object is no text.
 pub fn unreadable_kind(object: &Value) -> Option<String> {
-    ["apiVersion", "kind"].into_iter().find_map(|name| {
+    unreadable(object, ["apiVersion", "kind"])
+}
+
+/// Says the same of an object that is converted field by field, in the order of Go's `TypeMeta`.
+pub fn unconvertible_kind(object: &Value) -> Option<String> {
+    unreadable(object, ["kind", "apiVersion"])
+}
+
+fn unreadable(object: &Value, names: [&str; 2]) -> Option<String> {
+    names.into_iter().find_map(|name| {
         let is_wrong = |value: &&Value| !value.is_string() && !value.is_null();
         let found = json_type(object.get(name).filter(is_wrong)?);
         Some(format!(

@@ -1,4 +1,4 @@
-//! Takes away the lists, maps and bytes that are empty, and the zero times of events and jobs: Go tells them from none in
+//! Takes away the lists, maps and bytes that are empty, and the zero times of some kinds: Go tells them from none in
 //! memory, but not wherever it writes them.
 
 use serde_json::Value;

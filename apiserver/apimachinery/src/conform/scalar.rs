@@ -131,7 +131,7 @@ fn time_of(value: &mut Value, precision: time::Precision, place: &Place<'_>) -> 
             Ok(Fate::Keep)
         }
         // The zero time that is read has a time zone, by which the validation of events tells it from none, and a pointer to it
-        // is not the nil that the validation of jobs looks for.
+        // is not the nil that jobs and volumes look for.
         Ok(time::Canonical::Zero) if place.tells_zero_times() => {
             precision.zero().clone_into(text);
             Ok(Fate::IsEmpty)

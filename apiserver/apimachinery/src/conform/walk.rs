@@ -24,7 +24,7 @@ pub struct Conformed {
     /// The fields that the kind does not have and that were dropped (`spec.foo`, `spec.containers[0].bar`), in the order of
     /// the object's keys.
     pub unknown: Vec<String>,
-    /// Whether the object has lists or maps that are empty, or an event or a job zero times. Go tells them from none as long
+    /// Whether the object has lists or maps that are empty, or zero times that differ from none. Go tells them from none as long
     /// as it has them in memory.
     pub empties: bool,
 }
@@ -321,9 +321,10 @@ impl Place<'_> {
     /// Whether the validation of its type tells the zero time from none.
     pub(super) fn tells_zero_times(&self) -> bool {
         match self.step {
-            Step::Field(ty, _) => {
-                matches!(ty.short_name(), "Event" | "EventSeries" | "JobStatus")
-            }
+            Step::Field(ty, _) => matches!(
+                ty.short_name(),
+                "Event" | "EventSeries" | "JobStatus" | "PersistentVolumeStatus"
+            ),
             Step::Key(_) | Step::Index(_) => false,
         }
     }

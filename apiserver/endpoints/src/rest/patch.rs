@@ -14,7 +14,7 @@ use kubewright_apimachinery::patch::json::Patch as JsonPatch;
 use kubewright_apimachinery::patch::merge;
 use kubewright_apimachinery::patch::strategic::{self, StrategicError};
 use kubewright_apimachinery::status::{Result, Status};
-use kubewright_apimachinery::unrecognized::{json_type, unreadable_kind};
+use kubewright_apimachinery::unrecognized::{json_type, unconvertible_kind};
 use kubewright_apimachinery::view::Edit as _;
 use kubewright_apimachinery::{types, yaml};
 use kubewright_fieldmanagement::{self as managed_fields, Applied};
@@ -251,7 +251,7 @@ impl Patch {
             Content::Strategic(patch) => {
                 merge_by_type(kind, &mut object, patch)?;
                 // The result is of the kind, whatever it says of itself, but for what is no text.
-                let own = unreadable_kind(&object).map(|why| converter_words(&why, &object));
+                let own = unconvertible_kind(&object).map(|why| converter_words(&why, &object));
                 decode::set_kind(kind, &mut object);
                 cut_integers(kind, &mut object);
                 let decoded = own.map_or_else(|| conform(kind, &mut object), Err);
@@ -471,7 +471,7 @@ fn strategic_fault(
 ) -> Result<String> {
     let mut object = current.clone();
     merge_by_type(kind, &mut object, patch)?;
-    let own = unreadable_kind(&object).map(|why| converter_words(&why, &object));
+    let own = unconvertible_kind(&object).map(|why| converter_words(&why, &object));
     if let Some(why) = own {
         return Ok(why);
     }
