@@ -8,6 +8,7 @@ use http::{HeaderValue, Response, StatusCode};
 use jiff::Timestamp;
 use kubewright_admission::Notes;
 use kubewright_apimachinery::accessor::metadata;
+use kubewright_apimachinery::go_text::html_escaped;
 use kubewright_apimachinery::json::{self, ordered, parse_own};
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::{protobuf, yaml};
@@ -275,7 +276,11 @@ pub(crate) fn add_warnings(response: &mut Response<Body>, notes: &Notes) {
 pub(crate) fn encoded(encoding: Encoding, value: &Value) -> Bytes {
     let mut text = match encoding {
         Encoding::Json => ordered::text(value),
-        Encoding::PrettyJson => json::indented(&ordered::text(value)),
+        // A program that parses it sees no difference: people read what the real server escapes.
+        Encoding::PrettyJson => {
+            let text = json::indented(&ordered::text(value));
+            return html_escaped(String::from_utf8_lossy(&text).into_owned()).into();
+        }
         Encoding::Yaml => return yaml::to_string(value).into(),
         Encoding::Protobuf => return protobuf::encode(value).into(),
     };
