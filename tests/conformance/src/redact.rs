@@ -263,14 +263,19 @@ fn by_manager_in_text(text: &str) -> String {
         let mut depth = 0_usize;
         let mut start = 0;
         let mut entries = Vec::new();
+        let mut behind = 0;
+        let mut between = "";
         let end = list.char_indices().find_map(|(at, character)| {
             match character {
-                '{' if depth == 0 => (start, depth) = (at, 1),
+                '{' if depth == 0 => {
+                    between = &list[behind..at];
+                    (start, depth) = (at, 1);
+                }
                 '{' | '[' => depth += 1,
                 ']' if depth == 0 => return Some(at),
                 '}' if depth == 1 => {
                     entries.push(&list[start..=at]);
-                    depth = 0;
+                    (behind, depth) = (at + 1, 0);
                 }
                 '}' | ']' => depth = depth.saturating_sub(1),
                 _ => {}
@@ -280,7 +285,7 @@ fn by_manager_in_text(text: &str) -> String {
         rest = list;
         if let Some(end) = end {
             entries.sort_unstable();
-            sorted.push_str(&entries.join(", "));
+            sorted.push_str(&entries.join(between));
             rest = &list[end..];
         }
     }
