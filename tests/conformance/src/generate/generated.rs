@@ -16,6 +16,8 @@ pub enum Family {
     Schemas,
     /// Objects of every built-in kind, changed in a field or two.
     Kinds,
+    /// Objects of every built-in kind, each changed in one field, of which every one is as likely, however deep.
+    Fields,
     /// Sequences of writes over few names of few kinds.
     Sequences,
     /// Webhook configurations with good and broken answers.
@@ -36,6 +38,7 @@ impl Family {
         match self {
             Self::Schemas => schemas::entry(random),
             Self::Kinds => kinds::entry(random),
+            Self::Fields => kinds::field_entry(random),
             Self::Sequences => sequences::entry(random),
             Self::Webhooks => webhooks::entry(random),
             Self::Reads => reads::entry(random),
@@ -55,7 +58,7 @@ impl Family {
     pub(crate) fn of_one_pair(self) -> usize {
         match self {
             Self::Schemas => 480,
-            Self::Kinds => 2880,
+            Self::Kinds | Self::Fields => 2880,
             Self::Sequences | Self::Webhooks | Self::Policies => 960,
             Self::Reads => 1920,
         }

@@ -1,10 +1,12 @@
 //! Objects of the built-in kinds, each changed in a field or two: created, and put in the place of a valid one.
 
+mod chains;
 mod fields;
 mod valid;
 
 use serde_json::{Map, Value, json};
 
+use self::chains::CHAINS;
 use self::valid::{VALID, Valid, root};
 use crate::generate::random::Random;
 
@@ -14,22 +16,78 @@ pub(crate) fn entry(random: &mut Random) -> Map<String, Value> {
     let kind = random.one_of(&kinds);
     let valid = &VALID[kind];
     let valid = &valid[random.below(valid.len())];
+    let writes = Writes {
+        change: &|random, object| {
+            if let (Some(root), Value::Object(fields)) = (root(&valid.object), object) {
+                for _ in 0..random.one_of(&[1, 1, 1, 2, 3]) {
+                    fields::change(random, root, fields);
+                }
+            }
+        },
+        of_status: &|random| random.one_in(6),
+        at_most: 3,
+    };
+    requests(random, kind, valid, &writes)
+}
+
+/// One kind, and requests with objects of it that are changed in one field, which may be as deep as any.
+pub(crate) fn field_entry(random: &mut Random) -> Map<String, Value> {
+    let kinds: Vec<&&str> = CHAINS.keys().collect();
+    let kind = random.one_of(&kinds);
+    let chain = random.one_of(&CHAINS[*kind]);
+    let valid = &VALID[*kind];
+    let valid = &valid[random.below(valid.len())];
+    let is_status = chain[0].name() == "status";
+    let writes = Writes {
+        change: &|random, object| {
+            if let Value::Object(fields) = object {
+                chains::put(random, &chain, fields);
+            }
+        },
+        of_status: &|_| is_status,
+        at_most: 5,
+    };
+    let mut entry = requests(random, kind, valid, &writes);
+    let name = format!("{} of a {kind}", chains::path(&chain));
+    entry.insert("name".into(), name.into());
+    entry
+}
+
+/// How the objects of the requests of a case differ from a valid one.
+struct Writes<'a> {
+    change: &'a dyn Fn(&mut Random, &mut Value),
+    /// Whether an update is one of the status.
+    of_status: &'a dyn Fn(&mut Random) -> bool,
+    /// How many updates there are.
+    at_most: i64,
+}
+
+fn requests(
+    random: &mut Random,
+    kind: &str,
+    valid: &Valid,
+    writes: &Writes<'_>,
+) -> Map<String, Value> {
     let mut entry = Map::new();
     entry.insert("name".into(), format!("a {kind}").into());
     let name = valid.object["metadata"]["name"].as_str();
     let Some(name) = name.filter(|_| !kind.contains("Review")) else {
-        let steps = (0..3).map(|_| post(random, valid, None));
+        let steps = (0..3).map(|_| post(random, valid, writes, None));
         entry.insert("steps".into(), steps.collect());
         return entry;
     };
-    let mut steps = vec![post(random, valid, Some(&format!("{name}-1")))];
+    let mut steps = vec![post(random, valid, writes, Some(&format!("{name}-1")))];
     let mut whole = json!({"send": format!("POST {}", valid.path), "body": valid.object});
     whole["save"] = json!({"version": "/metadata/resourceVersion"});
     steps.push(whole);
     // A controller of the real server writes the status of these as soon as they are there.
     let written = kind.contains("of flowcontrol.apiserver.k8s.io");
-    for _ in 0..if written { 0 } else { random.between(1, 3) } {
-        steps.push(put(random, valid, name));
+    for _ in 0..if written {
+        0
+    } else {
+        random.between(1, writes.at_most)
+    } {
+        steps.push(put(random, valid, writes, name));
     }
     // What all objects of the cluster take as their default must not be seen by other cases.
     if CLUSTER_WIDE.iter().any(|(_, of)| kind.starts_with(of)) {
@@ -55,13 +113,9 @@ pub(crate) const CLUSTER_WIDE: [(&str, &str); 3] = [
     ),
 ];
 
-fn changed(random: &mut Random, valid: &Valid) -> Value {
+fn changed(random: &mut Random, valid: &Valid, writes: &Writes<'_>) -> Value {
     let mut object = valid.object.clone();
-    if let (Some(root), Value::Object(fields)) = (root(&valid.object), &mut object) {
-        for _ in 0..random.one_of(&[1, 1, 1, 2, 3]) {
-            fields::change(random, root, fields);
-        }
-    }
+    (writes.change)(random, &mut object);
     object
 }
 
@@ -76,8 +130,8 @@ fn query(random: &mut Random) -> &'static str {
     ])
 }
 
-fn post(random: &mut Random, valid: &Valid, name: Option<&str>) -> Value {
-    let mut object = changed(random, valid);
+fn post(random: &mut Random, valid: &Valid, writes: &Writes<'_>, name: Option<&str>) -> Value {
+    let mut object = changed(random, valid, writes);
     let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
     if let (Some(name), Some(metadata)) = (name, metadata)
         && metadata.get("name") == valid.object["metadata"].get("name")
@@ -87,9 +141,13 @@ fn post(random: &mut Random, valid: &Valid, name: Option<&str>) -> Value {
     json!({"send": format!("POST {}{}", valid.path, query(random)), "body": object})
 }
 
-fn put(random: &mut Random, valid: &Valid, name: &str) -> Value {
-    let mut object = changed(random, valid);
-    let part = if random.one_in(6) { "/status" } else { "" };
+fn put(random: &mut Random, valid: &Valid, writes: &Writes<'_>, name: &str) -> Value {
+    let mut object = changed(random, valid, writes);
+    let part = if (writes.of_status)(random) {
+        "/status"
+    } else {
+        ""
+    };
     let path = format!("{}/{name}{part}", valid.path);
     if random.one_in(5) {
         return json!({

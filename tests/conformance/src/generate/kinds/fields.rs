@@ -138,7 +138,7 @@ fn inside(random: &mut Random, slot: &Slot, name: &str, here: &mut Value) {
 }
 
 /// A value that may well be valid.
-fn value(random: &mut Random, slot: &Slot, name: &str, depth: usize) -> Value {
+pub(super) fn value(random: &mut Random, slot: &Slot, name: &str, depth: usize) -> Value {
     match &slot.shape {
         Shape::String => string(random, name).into(),
         Shape::Bool => random.one_in(2).into(),
@@ -201,7 +201,7 @@ fn empty(shape: &Shape) -> Value {
 }
 
 /// A value at or beyond a bound, of another type, or none.
-fn odd(random: &mut Random, slot: &Slot, name: &str) -> Value {
+pub(super) fn odd(random: &mut Random, slot: &Slot, name: &str) -> Value {
     if random.one_in(5) {
         return random.one_of(&[
             Value::Null,
@@ -319,7 +319,7 @@ fn string(random: &mut Random, name: &str) -> String {
     }
 }
 
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "a",
     "a.b/c",
     "cpu",
