@@ -38,6 +38,7 @@ pub use empties::{
     Medium, UnseenBytes, part_with_bytes, unseen_bytes, write_empties, write_part_empties,
 };
 pub use integers::{cut_integers, settle_numbers};
+pub use time::ZERO_TIME;
 pub use walk::Conformed;
 
 use serde_json::Value;

@@ -6,6 +6,9 @@ use jiff::Timestamp;
 
 use crate::types::Shape;
 
+/// The zero time of a `metav1.Time`, where it differs from none.
+pub const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
+
 /// How exact a kind of time is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Precision {
@@ -29,7 +32,7 @@ impl Precision {
     /// The zero time, as a client may write it.
     pub(super) fn zero(self) -> &'static str {
         match self {
-            Self::Seconds => "0001-01-01T00:00:00Z",
+            Self::Seconds => ZERO_TIME,
             Self::Micros => "0001-01-01T00:00:00.000000Z",
         }
     }

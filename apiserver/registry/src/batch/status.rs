@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use kubewright_apimachinery::conform::ZERO_TIME;
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
@@ -10,9 +11,6 @@ use crate::batch::indexes;
 use kubewright_validation::check::{Errors, IMMUTABLE, not_negative};
 use kubewright_validation::internal::shown;
 use kubewright_validation::semantic::same;
-
-/// A zero time where it differs from none.
-const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
 
 pub(super) fn update(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("status");

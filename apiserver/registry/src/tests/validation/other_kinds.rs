@@ -364,3 +364,26 @@ fn the_smaller_kinds_have_their_rules() {
         assert_eq!(check(group, kind, object), [expected], "{kind}");
     }
 }
+
+#[test]
+fn the_metadata_of_an_attachment_has_an_end() {
+    let (group, version, kind) = ("storage.k8s.io", "v1", "VolumeAttachment");
+    let object = json!({
+        "metadata": { "name": "a" },
+        "spec": { "attacher": "a", "nodeName": "n", "source": { "persistentVolumeName": "v" } },
+    });
+    let old = ready(group, version, kind, object);
+    let errors = |length: usize| {
+        let metadata = json!({ "a": "x".repeat(length) });
+        let new = changed(&old, "/status/attachmentMetadata", metadata);
+        let resource = resource(group, version, kind);
+        let mut errors = messages(&resource.validate_update("status", &new, &old).errors);
+        errors.retain(|error| error.starts_with("status"));
+        errors
+    };
+    assert_eq!(errors(262_143), [""; 0]);
+    assert_eq!(
+        errors(262_144),
+        ["status.attachmentMetadata: Too long: may not be more than 262144 bytes"]
+    );
+}
