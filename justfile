@@ -53,7 +53,7 @@ test-real *filter:
 generated seed count *options:
     cargo run -q -p conformance -- generate {{seed}} {{count}} {{options}}
 
-# 50,000 random cases of every family over three versions, or a share of them in a thousand.
+# 60,000 random cases of every family over three versions, or a share of them in a thousand.
 generated-all seed share="1000":
     tests/conformance/generated {{seed}} {{share}}
 

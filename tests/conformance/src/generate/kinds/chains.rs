@@ -102,3 +102,45 @@ fn inside(random: &mut Random, slot: &Slot, name: &str, rest: &[FieldRef], here:
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a value has a field, through whichever items of lists and maps.
+    fn has(value: &Value, names: &[&str]) -> bool {
+        match value {
+            Value::Array(items) => items.iter().any(|item| has(item, names)),
+            Value::Object(fields) => {
+                let [name, rest @ ..] = names else {
+                    return true;
+                };
+                let here = fields.get(*name);
+                here.is_some_and(|here| rest.is_empty() || has(here, rest))
+                    || fields.values().any(|below| has(below, names))
+            }
+            _ => false,
+        }
+    }
+
+    #[test]
+    fn a_value_is_put_where_its_chain_ends_in_objects_of_every_kind() {
+        for (kind, chains) in CHAINS.iter() {
+            assert!(!chains.is_empty(), "{kind} has no field");
+            for (index, chain) in (0..).zip(chains) {
+                let mut object = Map::new();
+                put(&mut Random::of_case("chains", 1, index), chain, &mut object);
+                let names: Vec<&str> = chain.iter().map(|field| field.name()).collect();
+                let object = Value::Object(object);
+                assert!(has(&object, &names), "{kind}: {names:?} in {object}");
+            }
+        }
+    }
+
+    #[test]
+    fn fields_of_pods_in_templates_are_among_the_fields_of_a_kind() {
+        let of_sets = &CHAINS["StatefulSet of apps/v1"];
+        let wanted = "spec.template.spec.containers.securityContext.windowsOptions.hostProcess";
+        assert!(of_sets.iter().any(|chain| path(chain) == wanted));
+    }
+}
