@@ -1,7 +1,7 @@
 //! Semantic equality: whether Go's structs of two objects are deeply equal.
 //!
 //! A missing list or map equals an empty one, and a missing value equals its zero value; a missing struct behind a pointer does not
-//! equal an empty one.
+//! equal an empty one. Quantities are equal by their amount, however they are written.
 //!
 //! ```
 //! use kubewright_apimachinery::equality;
@@ -17,6 +17,7 @@
 use serde_json::{Map, Value};
 
 use crate::meta::GroupVersionKind;
+use crate::quantity::Quantity;
 use crate::types::{self, Shape, Slot, Type};
 
 /// Returns whether two objects of a built-in kind are semantically equal. Objects of other kinds have to be equal as JSON.
@@ -94,6 +95,9 @@ fn values(slot: &Slot, pointer: bool, a: &Value, b: &Value) -> bool {
                         .is_some_and(|other| values(item, false, value, other))
                 })
         }
+        Shape::Quantity if !a.is_null() && !b.is_null() => {
+            a == b || Quantity::from_value(a) == Quantity::from_value(b)
+        }
         _ if pointer => a == b,
         _ => a == b || (is_zero(a) && is_zero(b)),
     }
@@ -133,6 +137,18 @@ mod tests {
             same(&kind, &object(a), &object(b))
         );
         same_field(&kind, "spec", &object(a), &object(b))
+    }
+
+    #[test]
+    fn quantities_are_equal_by_their_amount() {
+        let with = |limit: &str| {
+            let resources = json!({ "limits": { "cpu": limit } });
+            json!({ "template": { "spec": { "containers": [{ "resources": resources }] } } })
+        };
+        let deployment = |a, b| same_specs("apps/Deployment", &with(a), &with(b));
+        assert!(deployment("1", "+1"));
+        assert!(deployment("1Ki", " 1024"));
+        assert!(!deployment("1", "1m"));
     }
 
     #[test]

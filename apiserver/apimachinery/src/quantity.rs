@@ -61,10 +61,10 @@ impl Quantity {
         })
     }
 
-    /// Reads a quantity of an object: a string, or a number as clients may send it.
+    /// Reads a quantity of an object: a string, which may have spaces around it, or a number as clients may send it.
     pub fn from_value(value: &Value) -> Option<Self> {
         match value {
-            Value::String(text) => Self::parse(text),
+            Value::String(text) => Self::parse(text.trim()),
             Value::Number(number) => Self::parse(&number.to_string()),
             _ => None,
         }

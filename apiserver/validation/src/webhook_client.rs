@@ -82,11 +82,9 @@ fn url_path(text: &str, path: &Path<'_>, errors: &mut Errors) {
     if !text.starts_with('/') {
         refuse("must start with a '/'");
     }
-    // Upstream cuts one byte, slash or not.
-    let mut rest = text.chars();
-    rest.next();
-    let rest = rest.as_str();
-    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    // Upstream cuts one byte, slash or not, even out of a character.
+    let rest = String::from_utf8_lossy(&text.as_bytes()[1..]);
+    let rest = rest.strip_suffix('/').unwrap_or(&rest);
     for (index, segment) in rest.split('/').enumerate() {
         if segment.is_empty() {
             refuse(&format!("segment[{index}] may not be empty"));

@@ -19,9 +19,13 @@ pub fn converter_words(why: &str, object: &Value) -> String {
     let Some((found, place, wanted)) = parts else {
         return why.to_owned();
     };
+    let names: Vec<&str> = place
+        .split('.')
+        .skip(1)
+        .filter(|name| !is_inlined(name))
+        .collect();
     // These decode themselves.
-    let path = place.split_once('.').map_or("", |(_, path)| path);
-    let found_there = match shape_at(object, path) {
+    let found_there = match shape_at(object, &names) {
         Some(Shape::Time | Shape::MicroTime) => found.split(' ').next(),
         Some(Shape::IntOrString) => Some(found),
         _ => None,
@@ -33,19 +37,16 @@ pub fn converter_words(why: &str, object: &Value) -> String {
     let holder = match shape {
         Some(Shape::List(_) | Shape::Map(..)) => Holder::Itself,
         _ if wanted.starts_with("map[") => Holder::Itself,
-        _ if wanted.starts_with("[]") => match shape_at(object, path) {
+        _ if wanted.starts_with("[]") => match shape_at(object, &names) {
             Some(Shape::Map(..)) => Holder::Any,
             _ => Holder::Itself,
         },
         Some(_) => Holder::Any,
         None if is_scalar(wanted) => Holder::Any,
+        None if matches!(shape_at(object, &names), Some(Shape::Map(..))) => Holder::Any,
         None => Holder::List,
     };
-    let is_fraction = || {
-        let (_, path) = place.split_once('.')?;
-        let names: Vec<&str> = path.split('.').collect();
-        Some(number_at(object, &names, holder)?.is_f64())
-    };
+    let is_fraction = || Some(number_at(object, &names, holder)?.is_f64());
     let found = match found {
         "object" => "map",
         "array" => "slice",
@@ -78,10 +79,15 @@ pub fn converter_words(why: &str, object: &Value) -> String {
     }
 }
 
+/// Whether a name in a Go path is of a struct that is inlined in the one around it, which has no field in JSON.
+fn is_inlined(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_uppercase())
+}
+
 /// The shape of the field at a path in objects of this kind.
-fn shape_at(object: &Value, path: &str) -> Option<&'static Shape> {
+fn shape_at(object: &Value, path: &[&str]) -> Option<&'static Shape> {
     let text = |name: &str| object[name].as_str().unwrap_or_default();
-    let mut names = path.split('.');
+    let mut names = path.iter();
     let mut ty = types::named(text("apiVersion"), text("kind"))?;
     let mut shape = &ty.field(names.next()?)?.slot().shape;
     for name in names {

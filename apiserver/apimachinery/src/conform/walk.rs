@@ -318,12 +318,12 @@ impl Place<'_> {
         }
     }
 
-    /// Whether the validation of its type tells the zero time from none.
+    /// Whether the defaults or the validation of its type tell the zero time from none.
     pub(super) fn tells_zero_times(&self) -> bool {
         match self.step {
             Step::Field(ty, _) => matches!(
                 ty.short_name(),
-                "Event" | "EventSeries" | "JobStatus" | "PersistentVolumeStatus"
+                "DeviceTaint" | "Event" | "EventSeries" | "JobStatus" | "PersistentVolumeStatus"
             ),
             Step::Key(_) | Step::Index(_) => false,
         }

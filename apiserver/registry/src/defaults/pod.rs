@@ -27,9 +27,22 @@ pub(crate) fn pod(object: &mut Value) {
             "initContainerStatuses",
         ] {
             for container in status.each(list) {
-                if let Some(resources) = container.existing("allocatedResources") {
-                    resource_list(resources);
-                }
+                resources_of_status(container);
+            }
+        }
+        resources_of_status(status);
+    }
+}
+
+/// What a status says that a pod or a container has.
+fn resources_of_status(status: &mut Value) {
+    if let Some(allocated) = status.existing("allocatedResources") {
+        resource_list(allocated);
+    }
+    if let Some(resources) = status.existing("resources") {
+        for field in ["limits", "requests"] {
+            if let Some(list) = resources.existing(field) {
+                resource_list(list);
             }
         }
     }

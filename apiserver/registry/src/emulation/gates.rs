@@ -33,6 +33,8 @@ pub(super) enum Filled {
     Prepared,
     /// The client alone; a change of the object keeps them.
     Kept,
+    /// The client alone; a new object keeps them.
+    KeptAtFirst,
 }
 
 /// A gate that is closed for a kind.
@@ -71,6 +73,7 @@ impl Closed {
         match self.gate.filled {
             Filled::No | Filled::Defaulted => true,
             Filled::Kept => old.is_null(),
+            Filled::KeptAtFirst => !old.is_null(),
             Filled::Prepared => false,
         }
     }
@@ -114,9 +117,11 @@ fn gate(line: &'static str) -> Gate {
             "pods" => None,
             kind => Some(kind.split_once('/').expect("a group, a slash and a kind")),
         },
-        filled: match words.next_if(|word| matches!(*word, "nodefault" | "own" | "new")) {
+        filled: match words.next_if(|word| matches!(*word, "nodefault" | "own" | "new" | "change"))
+        {
             Some("nodefault") => Filled::Defaulted,
             Some("new") => Filled::Kept,
+            Some("change") => Filled::KeptAtFirst,
             Some(_) => Filled::Prepared,
             None => Filled::No,
         },

@@ -29,7 +29,13 @@ pub(super) fn pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         ("supplementalGroupsPolicy", ["Merge", "Strict"]),
     ] {
         if field == "supplementalGroupsPolicy" {
-            profiles(context, &path, errors);
+            seccomp(context, &path, errors);
+            windows(
+                context.at("windowsOptions"),
+                &path.child("windowsOptions"),
+                errors,
+            );
+            app_armor(context, &path, errors);
         }
         one_of_if_set(context, &path, field, &words, errors);
     }
@@ -62,7 +68,7 @@ pub(super) fn container(context: &Value, host_users: bool, path: &Path<'_>, erro
             "`hostUsers` must be false to use `Unmasked`",
         ));
     }
-    profiles(context, path, errors);
+    seccomp(context, path, errors);
     if context.at("allowPrivilegeEscalation").as_bool() == Some(false) {
         let mut refuse = |detail| {
             let value = shown("SecurityContext", context);
@@ -79,6 +85,12 @@ pub(super) fn container(context: &Value, host_users: bool, path: &Path<'_>, erro
             }
         }
     }
+    windows(
+        context.at("windowsOptions"),
+        &path.child("windowsOptions"),
+        errors,
+    );
+    app_armor(context, path, errors);
 }
 
 fn id(number: Option<i64>, path: &Path<'_>, errors: &mut Errors) {
@@ -148,7 +160,12 @@ fn is_padded(profile: &Value) -> bool {
     name.trim().len() != name.len()
 }
 
-fn seccomp(profile: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn seccomp(context: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let profile = context.at("seccompProfile");
+    if profile.is_null() {
+        return;
+    }
+    let path = path.child("seccompProfile");
     let (kind, at) = (profile.text("type"), path.child("type"));
     match kind {
         "Localhost" | "RuntimeDefault" | "Unconfined" => {}
@@ -177,51 +194,37 @@ fn seccomp(profile: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn profiles(context: &Value, path: &Path<'_>, errors: &mut Errors) {
-    for field in ["seccompProfile", "appArmorProfile"] {
-        if field == "appArmorProfile" {
-            windows(
-                context.at("windowsOptions"),
-                &path.child("windowsOptions"),
-                errors,
-            );
+fn app_armor(context: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let profile = context.at("appArmorProfile");
+    if profile.is_null() {
+        return;
+    }
+    let path = path.child("appArmorProfile");
+    let local = path.child("localhostProfile");
+    match profile.text("type") {
+        "Localhost" if is_padded(profile) => {
+            let value = profile.text("localhostProfile");
+            let detail = "must not be padded with whitespace";
+            errors.push(FieldError::invalid(&local, value, detail));
         }
-        let profile = context.at(field);
-        if profile.is_null() {
-            continue;
+        "Localhost" if profile.text("localhostProfile").is_empty() => {
+            let detail = "must be set when AppArmor type is Localhost";
+            errors.push(FieldError::required(&local, detail));
         }
-        let path = path.child(field);
-        if field == "seccompProfile" {
-            seccomp(profile, &path, errors);
-            continue;
+        "RuntimeDefault" | "Unconfined" if profile.has("localhostProfile") => {
+            let detail = "can only be set when AppArmor type is Localhost";
+            let value = shown("s", profile.at("localhostProfile"));
+            errors.push(FieldError::invalid_shown(&local, &value, detail));
         }
-        let kind = profile.text("type");
-        let local = path.child("localhostProfile");
-        match kind {
-            "Localhost" if is_padded(profile) => {
-                let value = profile.text("localhostProfile");
-                let detail = "must not be padded with whitespace";
-                errors.push(FieldError::invalid(&local, value, detail));
-            }
-            "Localhost" if profile.text("localhostProfile").is_empty() => {
-                let detail = "must be set when AppArmor type is Localhost";
-                errors.push(FieldError::required(&local, detail));
-            }
-            "RuntimeDefault" | "Unconfined" if profile.has("localhostProfile") => {
-                let detail = "can only be set when AppArmor type is Localhost";
-                let value = shown("s", profile.at("localhostProfile"));
-                errors.push(FieldError::invalid_shown(&local, &value, detail));
-            }
-            "Localhost" | "RuntimeDefault" | "Unconfined" => {}
-            "" => {
-                let detail = "type is required when appArmorProfile is set";
-                errors.push(FieldError::required(&path.child("type"), detail));
-            }
-            other => errors.push(FieldError::not_supported(
-                &path.child("type"),
-                other,
-                &["Localhost", "RuntimeDefault", "Unconfined"],
-            )),
+        "Localhost" | "RuntimeDefault" | "Unconfined" => {}
+        "" => {
+            let detail = "type is required when appArmorProfile is set";
+            errors.push(FieldError::required(&path.child("type"), detail));
         }
+        other => errors.push(FieldError::not_supported(
+            &path.child("type"),
+            other,
+            &["Localhost", "RuntimeDefault", "Unconfined"],
+        )),
     }
 }

@@ -16,8 +16,15 @@ pub fn left_of<S: Schema>(
         let field = || schema.and_then(|schema| schema.field(name));
         match (document.get(name), &mut *value) {
             (Some(old @ Value::Object(_)), Value::Object(new)) => {
-                let below = field().and_then(|field| field.below);
-                *new = left_of(new, old, below.as_ref());
+                let field = field();
+                // What takes the place of another map is taken as it is.
+                if !field
+                    .as_ref()
+                    .is_some_and(|field| field.strategy == Strategy::Replace)
+                {
+                    let below = field.and_then(|field| field.below);
+                    *new = left_of(new, old, below.as_ref());
+                }
             }
             (Some(Value::Array(old)), Value::Array(new)) => {
                 if let Some(field) = field().filter(|field| field.strategy == Strategy::Merge) {

@@ -86,6 +86,17 @@ pub(super) fn status(new: &mut Value, old: &Value) {
         for field in ["nodeAllocatableResourceClaimStatuses", "volumeHealth"] {
             status.drop_field(field);
         }
+        for list in [
+            "containerStatuses",
+            "initContainerStatuses",
+            "ephemeralContainerStatuses",
+        ] {
+            for container in status.each(list) {
+                for mount in container.each("volumeMounts") {
+                    mount.drop_field("volumeStatus");
+                }
+            }
+        }
         // Clients that do not know these fields leave them out; an empty list says that there is nothing.
         for field in ["resourceClaimStatuses", "extendedResourceClaimStatus"] {
             if !status.has(field) {
