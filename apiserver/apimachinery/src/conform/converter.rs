@@ -24,8 +24,15 @@ pub fn converter_words(why: &str, object: &Value) -> String {
         .skip(1)
         .filter(|name| !is_inlined(name))
         .collect();
+    let declared = shape_at(object, &names);
+    let shape = types::shape_called(wanted);
+    let is_map = wanted.starts_with("map[") || matches!(shape, Some(Shape::Map(..)));
+    let is_list = wanted.starts_with("[]") || matches!(shape, Some(Shape::List(_)));
+    // The path ends at the map, and what is wrong is in it.
+    let is_in_map = matches!(declared, Some(Shape::Map(..))) && !is_map;
     // These decode themselves.
-    let found_there = match shape_at(object, &names) {
+    let found_there = match declared.map(innermost) {
+        _ if is_map || is_list => None,
         Some(Shape::Time | Shape::MicroTime) => found.split(' ').next(),
         Some(Shape::IntOrString) => Some(found),
         _ => None,
@@ -33,17 +40,11 @@ pub fn converter_words(why: &str, object: &Value) -> String {
     if let Some(found) = found_there {
         return format!("json: cannot unmarshal {found} into Go value of type {wanted}");
     }
-    let shape = types::shape_called(wanted);
     let holder = match shape {
-        Some(Shape::List(_) | Shape::Map(..)) => Holder::Itself,
-        _ if wanted.starts_with("map[") => Holder::Itself,
-        _ if wanted.starts_with("[]") => match shape_at(object, &names) {
-            Some(Shape::Map(..)) => Holder::Any,
-            _ => Holder::Itself,
-        },
+        _ if is_in_map => Holder::Any,
+        _ if is_map || is_list => Holder::Itself,
         Some(_) => Holder::Any,
         None if is_scalar(wanted) => Holder::Any,
-        None if matches!(shape_at(object, &names), Some(Shape::Map(..))) => Holder::Any,
         None => Holder::List,
     };
     let is_fraction = || Some(number_at(object, &names, holder)?.is_f64());
@@ -61,15 +62,13 @@ pub fn converter_words(why: &str, object: &Value) -> String {
             return format!("cannot convert int64 to {wanted}");
         }
         Some(Shape::String) => return "unrecognized type: string".to_owned(),
-        Some(Shape::Map(..)) => return format!("cannot restore map from {found}"),
-        Some(Shape::List(_)) => return format!("cannot restore slice from {found}"),
+        _ if is_map => return format!("cannot restore map from {found}"),
+        _ if is_list => return format!("cannot restore slice from {found}"),
         _ => {}
     }
     let number = is_number(wanted);
     let scalar = is_scalar(wanted);
     match found {
-        _ if wanted.starts_with("map[") => format!("cannot restore map from {found}"),
-        _ if wanted.starts_with("[]") => format!("cannot restore slice from {found}"),
         "int64" if wanted == "string" => format!("cannot convert {found} to {wanted}"),
         "float64" if number => format!("cannot convert {found} to {wanted}"),
         _ if scalar => format!("unrecognized type: {wanted}"),
@@ -91,16 +90,21 @@ fn shape_at(object: &Value, path: &[&str]) -> Option<&'static Shape> {
     let mut ty = types::named(text("apiVersion"), text("kind"))?;
     let mut shape = &ty.field(names.next()?)?.slot().shape;
     for name in names {
-        while let Shape::List(item) | Shape::Map(_, item) = shape {
-            shape = &item.shape;
-        }
-        let Shape::Object(below) = shape else {
+        let Shape::Object(below) = innermost(shape) else {
             return None;
         };
         ty = below.get();
         shape = &ty.field(name)?.slot().shape;
     }
     Some(shape)
+}
+
+/// What lists and maps of a shape hold in the end.
+fn innermost(mut shape: &'static Shape) -> &'static Shape {
+    while let Shape::List(item) | Shape::Map(_, item) = shape {
+        shape = &item.shape;
+    }
+    shape
 }
 
 fn is_number(wanted: &str) -> bool {

@@ -173,8 +173,10 @@ fn template(spec: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
 /// template is put in the place of the newest version's.
 pub(crate) fn template_until_started(new: &Value, old: &Value, errors: &mut Errors) {
     let path = Path::new("spec.template");
-    let is_of_template =
-        |error: &FieldError| matches!(error.field(), "spec.template" | "spec.template.spec");
+    let is_of_template = |error: &FieldError| {
+        matches!(error.field(), "spec.template" | "spec.template.spec")
+            && error.body().ends_with(IMMUTABLE)
+    };
     let at = errors
         .iter()
         .position(is_of_template)

@@ -216,7 +216,7 @@ fn check_balancer(status: &Value, path: &Path<'_>, errors: &mut Errors) {
         if !host.is_empty() {
             let at = at.child("hostname");
             subdomain(&at, host, errors);
-            if host.parse::<IpAddr>().is_ok() {
+            if formats::without_zeros(host).parse::<IpAddr>().is_ok() {
                 let detail = "must be a DNS name, not an IP address";
                 errors.push(FieldError::invalid(&at, host, detail));
             }
