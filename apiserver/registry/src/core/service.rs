@@ -79,6 +79,10 @@ impl Strategy for Service {
         }
     }
 
+    fn status_warnings(&self, new: &Value) -> Vec<String> {
+        warnings::addresses::balancer(new)
+    }
+
     fn warnings(&self, new: &Value, _old: &Value) -> Vec<String> {
         let mut out = Vec::new();
         warnings::service(new, &mut out);

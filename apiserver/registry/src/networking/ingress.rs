@@ -14,6 +14,7 @@ use crate::columns::Row;
 use crate::columns::network::balancer_addresses;
 use crate::generation;
 use crate::strategy::{Creation, Findings, Strategy};
+use crate::warnings::addresses;
 use kubewright_validation::check::{Errors, problems, required, subdomain};
 use kubewright_validation::formats;
 use kubewright_validation::metadata::Rules;
@@ -78,6 +79,10 @@ impl Strategy for Ingress {
         }
         METADATA.create(new, errors);
         check(new, &Allowed::after(old, self.service), errors);
+    }
+
+    fn status_warnings(&self, new: &Value) -> Vec<String> {
+        addresses::balancer(new)
     }
 
     fn warnings(&self, new: &Value, old: &Value) -> Vec<String> {

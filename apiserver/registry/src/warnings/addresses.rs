@@ -113,6 +113,17 @@ pub(crate) fn policy(spec: &Value, out: &mut Vec<String>) {
     }
 }
 
+/// Warns of the addresses of a load balancer in the status of an object.
+pub(crate) fn balancer(object: &Value) -> Vec<String> {
+    let mut out = Vec::new();
+    let path = Path::new("status.loadBalancer.ingress");
+    let balancer = object.at("status").at("loadBalancer");
+    for (index, ingress) in balancer.list("ingress").iter().enumerate() {
+        ip(&path.index(index), ingress.text("ip"), &mut out);
+    }
+    out
+}
+
 /// The addresses of Endpoints that no controller made.
 pub(crate) fn endpoints(object: &Value, out: &mut Vec<String>) {
     let labels = object.at("metadata").at("labels");
