@@ -96,7 +96,8 @@ fn values(slot: &Slot, pointer: bool, a: &Value, b: &Value) -> bool {
                 })
         }
         Shape::Quantity if !a.is_null() && !b.is_null() => {
-            a == b || Quantity::from_value(a) == Quantity::from_value(b)
+            let same = |amount| Some(amount) == Quantity::from_value(b);
+            a == b || Quantity::from_value(a).is_some_and(same)
         }
         _ if pointer => a == b,
         _ => a == b || (is_zero(a) && is_zero(b)),
@@ -149,6 +150,7 @@ mod tests {
         assert!(deployment("1", "+1"));
         assert!(deployment("1Ki", " 1024"));
         assert!(!deployment("1", "1m"));
+        assert!(!deployment("one", "two"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::{Value, json};
 
 use super::image::pull_policy;
-use super::shared::{field_reference, resource_list};
+use super::shared::{field_reference, requirements, resource_list};
 use super::volumes;
 
 /// Defaults of a pod: those of every pod spec, and those that only real pods get.
@@ -40,11 +40,7 @@ fn resources_of_status(status: &mut Value) {
         resource_list(allocated);
     }
     if let Some(resources) = status.existing("resources") {
-        for field in ["limits", "requests"] {
-            if let Some(list) = resources.existing(field) {
-                resource_list(list);
-            }
-        }
+        requirements(resources);
     }
 }
 
@@ -166,14 +162,6 @@ fn container(container: &mut Value) {
             if let Some(hook) = lifecycle.existing(hook) {
                 http_get(hook);
             }
-        }
-    }
-}
-
-fn requirements(resources: &mut Value) {
-    for list in ["limits", "requests"] {
-        if let Some(list) = resources.existing(list) {
-            resource_list(list);
         }
     }
 }

@@ -19,6 +19,15 @@ pub(crate) fn resource_list(list: &mut Value) {
     }
 }
 
+/// The lists of what a container or a claim asks for.
+pub(crate) fn requirements(resources: &mut Value) {
+    for list in ["limits", "requests"] {
+        if let Some(list) = resources.existing(list) {
+            resource_list(list);
+        }
+    }
+}
+
 pub(crate) fn field_reference(holder: &mut Value) {
     if let Some(reference) = holder.existing("fieldRef") {
         reference.fill_text("apiVersion", "v1");

@@ -4,7 +4,7 @@ use kubewright_apimachinery::view::{Edit, View, empty};
 use serde_json::Value;
 
 use super::image::pull_policy;
-use super::shared::{field_reference, resource_list};
+use super::shared::{field_reference, requirements, resource_list};
 
 /// Defaults of one volume of a pod.
 pub(crate) fn volume(volume: &mut Value) {
@@ -70,11 +70,7 @@ pub(crate) fn claim(object: &mut Value) {
 pub(crate) fn claim_spec(spec: &mut Value) {
     spec.fill("volumeMode", "Filesystem");
     if let Some(resources) = spec.part("resources") {
-        for list in ["limits", "requests"] {
-            if let Some(list) = resources.existing(list) {
-                resource_list(list);
-            }
-        }
+        requirements(resources);
     }
 }
 

@@ -99,9 +99,11 @@ fn not_linux(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-/// The options that only Windows has.
-pub(super) fn windows(options: &Value, path: &Path<'_>, errors: &mut Errors) {
+/// The options of a security context that only Windows has.
+pub(super) fn windows(context: &Value, path: &Path<'_>, errors: &mut Errors) {
     const LARGEST_SPEC: usize = 64 * 1024;
+    let field = "windowsOptions";
+    let (options, path) = (context.at(field), path.child(field));
     if options.has("gmsaCredentialSpecName") {
         let name = options.text("gmsaCredentialSpecName");
         subdomain(&path.child("gmsaCredentialSpecName"), name, errors);

@@ -24,23 +24,15 @@ pub(super) fn pod(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         id(group.as_i64(), &groups.index(index), errors);
     }
     sysctls(context, spec, &path.child("sysctls"), errors);
-    for (field, words) in [
-        ("fsGroupChangePolicy", ["Always", "OnRootMismatch"]),
-        ("supplementalGroupsPolicy", ["Merge", "Strict"]),
-    ] {
-        if field == "supplementalGroupsPolicy" {
-            seccomp(context, &path, errors);
-            windows(
-                context.at("windowsOptions"),
-                &path.child("windowsOptions"),
-                errors,
-            );
-            app_armor(context, &path, errors);
-        }
+    let one_of = |field, words: [&str; 2], errors: &mut Errors| {
         one_of_if_set(context, &path, field, &words, errors);
-    }
-    let policies = ["MountOption", "Recursive"];
-    one_of_if_set(context, &path, "seLinuxChangePolicy", &policies, errors);
+    };
+    one_of("fsGroupChangePolicy", ["Always", "OnRootMismatch"], errors);
+    seccomp(context, &path, errors);
+    windows(context, &path, errors);
+    app_armor(context, &path, errors);
+    one_of("supplementalGroupsPolicy", ["Merge", "Strict"], errors);
+    one_of("seLinuxChangePolicy", ["MountOption", "Recursive"], errors);
 }
 
 /// Processes cannot be shared with the host and within the pod at once.
@@ -85,11 +77,7 @@ pub(super) fn container(context: &Value, host_users: bool, path: &Path<'_>, erro
             }
         }
     }
-    windows(
-        context.at("windowsOptions"),
-        &path.child("windowsOptions"),
-        errors,
-    );
+    windows(context, path, errors);
     app_armor(context, path, errors);
 }
 

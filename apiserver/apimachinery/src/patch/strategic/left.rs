@@ -16,13 +16,10 @@ pub fn left_of<S: Schema>(
         let field = || schema.and_then(|schema| schema.field(name));
         match (document.get(name), &mut *value) {
             (Some(old @ Value::Object(_)), Value::Object(new)) => {
-                let field = field();
+                let field = field().map(|field| (field.strategy, field.below));
+                let (strategy, below) = field.unwrap_or_default();
                 // What takes the place of another map is taken as it is.
-                if !field
-                    .as_ref()
-                    .is_some_and(|field| field.strategy == Strategy::Replace)
-                {
-                    let below = field.and_then(|field| field.below);
+                if strategy != Strategy::Replace {
                     *new = left_of(new, old, below.as_ref());
                 }
             }

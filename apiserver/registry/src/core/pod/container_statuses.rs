@@ -9,17 +9,20 @@ use serde_json::Value;
 
 use kubewright_validation::check::Errors;
 
+/// The lists of the statuses of a pod's containers.
+pub(crate) const LISTS: [&str; 3] = [
+    "containerStatuses",
+    "initContainerStatuses",
+    "ephemeralContainerStatuses",
+];
+
 /// Who a container runs as is what the pod's operating system knows.
 pub(crate) fn users(status: &Value, spec: &Value, path: &Path<'_>, errors: &mut Errors) {
     let system = match spec.at("os") {
         Value::Null => "linux",
         os => os.text("name"),
     };
-    for list in [
-        "containerStatuses",
-        "initContainerStatuses",
-        "ephemeralContainerStatuses",
-    ] {
+    for list in LISTS {
         let path = path.child(list);
         for (index, container) in status.list(list).iter().enumerate() {
             let user = container.at("user").at("linux");

@@ -4,6 +4,7 @@ use kubewright_apimachinery::time::now;
 use kubewright_apimachinery::view::{Edit, View};
 use serde_json::{Value, json};
 
+use super::container_statuses;
 use crate::metadata;
 use crate::quality_of_service::{Counted, quality_of_service};
 
@@ -86,11 +87,7 @@ pub(super) fn status(new: &mut Value, old: &Value) {
         for field in ["nodeAllocatableResourceClaimStatuses", "volumeHealth"] {
             status.drop_field(field);
         }
-        for list in [
-            "containerStatuses",
-            "initContainerStatuses",
-            "ephemeralContainerStatuses",
-        ] {
+        for list in container_statuses::LISTS {
             for container in status.each(list) {
                 for mount in container.each("volumeMounts") {
                     mount.drop_field("volumeStatus");
