@@ -11,8 +11,9 @@
 //! let pods = GroupVersionKind::from_api_version_and_kind("v1", "Pod");
 //! let mut pod = json!({"spec": {"containers": [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b:1"}]}});
 //! let patch = json!({"spec": {"containers": [{"name": "b", "image": "b:2"}, {"name": "a", "$patch": "delete"}]}});
+//! let schema = strategic::Place::Object(types::root(&pods).unwrap());
 //! if let (Value::Object(pod), Value::Object(patch)) = (&mut pod, patch) {
-//!     strategic::apply(pod, patch, types::root(&pods).as_ref())?;
+//!     strategic::apply(pod, patch, &schema)?;
 //! }
 //! assert_eq!(pod, json!({"spec": {"containers": [{"name": "b", "image": "b:2"}]}}));
 //! # Ok::<(), strategic::StrategicError>(())
@@ -21,43 +22,33 @@
 mod error;
 mod left;
 mod order;
+mod place;
 
 use serde_json::{Map, Value};
 
 pub use error::StrategicError;
 use error::{Result, failed, no_merge_key, unknown_directive, wrong_type};
 pub use left::left_of;
+pub use place::Place;
 
 use crate::go_text::{GoText, go_type};
-use crate::types::TypeRef;
 
 /// How the type of an object says that its fields are merged.
 pub trait Schema: Sized {
-    /// The field's strategy, and the schema of what is below it (the elements, for a list).
-    /// `None` for fields that the type does not know, which merge as plain JSON.
-    fn field(&self, name: &str) -> Option<Field<Self>>;
+    /// How a map in this field is merged with another one.
+    ///
+    /// # Errors
+    /// The type has no such field. The text is Go's.
+    fn map(&self, name: &str) -> Result<Field<Self>>;
+
+    /// How a list in this field is merged with another one; what is below are its elements.
+    ///
+    /// # Errors
+    /// The type has no such field, or the field has no list. The text is Go's.
+    fn list(&self, name: &str) -> Result<Field<Self>>;
 }
 
-impl Schema for TypeRef {
-    fn field(&self, name: &str) -> Option<Field<Self>> {
-        let field = (*self).field(name)?;
-        let merge = field.merge();
-        let strategy = if merge.merge {
-            Strategy::Merge
-        } else if merge.replace {
-            Strategy::Replace
-        } else {
-            Strategy::Default
-        };
-        Some(Field {
-            strategy,
-            merge_key: merge.key.unwrap_or_default().to_owned(),
-            below: field.slot().object(),
-        })
-    }
-}
-
-/// What [`Schema::field`] says of one field.
+/// What a [`Schema`] says of one field.
 #[derive(Debug)]
 #[expect(
     clippy::exhaustive_structs,
@@ -69,7 +60,7 @@ pub struct Field<S> {
     /// The key that tells the elements of a merged list apart; empty for lists of scalars.
     pub merge_key: String,
     /// What is below the field.
-    pub below: Option<S>,
+    pub below: S,
 }
 
 /// `x-kubernetes-patch-strategy`, without `retainKeys`, which only the patch itself decides.
@@ -92,7 +83,7 @@ pub enum Strategy {
 pub fn apply<S: Schema>(
     document: &mut Map<String, Value>,
     patch: Map<String, Value>,
-    schema: Option<&S>,
+    schema: &S,
 ) -> Result<()> {
     let original = std::mem::take(document);
     *document = merge_maps(original, patch, schema)?;
@@ -102,7 +93,7 @@ pub fn apply<S: Schema>(
 fn merge_maps<S: Schema>(
     mut original: Map<String, Value>,
     mut patch: Map<String, Value>,
-    schema: Option<&S>,
+    schema: &S,
 ) -> Result<Map<String, Value>> {
     match patch.get(PATCH).cloned() {
         None => {}
@@ -125,20 +116,16 @@ fn merge_maps<S: Schema>(
             continue;
         }
         let merged = match (original.remove(&key), value) {
-            (Some(Value::Object(old)), Value::Object(new)) => {
-                let field = schema.and_then(|schema| schema.field(&key));
-                match field {
-                    Some(field) if field.strategy == Strategy::Replace => Value::Object(new),
-                    Some(field) => Value::Object(merge_maps(old, new, field.below.as_ref())?),
-                    None => Value::Object(merge_maps::<S>(old, new, None)?),
-                }
-            }
+            (Some(Value::Object(old)), Value::Object(new)) => match schema.map(&key)? {
+                Field { strategy, .. } if strategy == Strategy::Replace => Value::Object(new),
+                Field { below, .. } => Value::Object(merge_maps(old, new, &below)?),
+            },
             (Some(Value::Array(old)), Value::Array(new)) if deletes => {
+                schema.list(&key)?;
                 Value::Array(old.into_iter().filter(|item| !new.contains(item)).collect())
             }
             (Some(Value::Array(mut old)), Value::Array(new)) => {
-                let field = schema.and_then(|schema| schema.field(&key));
-                Value::Array(merge_lists(&mut old, new, field.as_ref())?)
+                Value::Array(merge_lists(&mut old, new, &schema.list(&key)?)?)
             }
             (Some(old), _) if deletes => old,
             (None, _) if deletes => continue,
@@ -161,11 +148,11 @@ fn merge_maps<S: Schema>(
 fn merge_lists<S: Schema>(
     original: &mut Vec<Value>,
     patch: Vec<Value>,
-    field: Option<&Field<S>>,
+    field: &Field<S>,
 ) -> Result<Vec<Value>> {
-    let Some(field) = field.filter(|field| field.strategy == Strategy::Merge) else {
+    if field.strategy != Strategy::Merge {
         return Ok(patch);
-    };
+    }
     if original.is_empty() && patch.is_empty() {
         return Ok(Vec::new());
     }
@@ -207,7 +194,7 @@ fn merge_lists<S: Schema>(
             let Value::Object(old) = merged[place].take() else {
                 continue;
             };
-            merged[place] = Value::Object(merge_maps(old, map, field.below.as_ref())?);
+            merged[place] = Value::Object(merge_maps(old, map, &field.below)?);
         } else {
             merged.push(Value::Object(map));
         }
@@ -242,7 +229,7 @@ fn deduplicate(items: &mut [Value]) -> usize {
 fn set_element_orders<S: Schema>(
     original: &mut Map<String, Value>,
     patch: &mut Map<String, Value>,
-    schema: Option<&S>,
+    schema: &S,
 ) -> Result<()> {
     let directives: Vec<String> = patch
         .keys()
@@ -252,10 +239,10 @@ fn set_element_orders<S: Schema>(
     for directive in directives {
         let name = directive[SET_ELEMENT_ORDER.len()..].to_owned();
         let wanted = list(patch.remove(&directive))?.unwrap_or_default();
-        let field = schema.and_then(|schema| schema.field(&name));
-        let Some(field) = field.filter(|field| field.strategy == Strategy::Merge) else {
+        let field = schema.list(&name)?;
+        if field.strategy != Strategy::Merge {
             continue;
-        };
+        }
         let key = field.merge_key.as_str();
         let server = list(original.remove(&name))?;
         let patched = match patch.remove(&name) {
@@ -281,7 +268,7 @@ fn set_element_orders<S: Schema>(
                 new.retain_mut(keeps);
                 new
             }
-            Some(patched) => merge_lists(&mut server, patched, Some(&field))?,
+            Some(patched) => merge_lists(&mut server, patched, &field)?,
         };
         original.insert(
             name,

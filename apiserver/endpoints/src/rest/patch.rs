@@ -12,7 +12,7 @@ use kubewright_apimachinery::json::{self, order, ordered};
 use kubewright_apimachinery::meta::GroupVersionKind;
 use kubewright_apimachinery::patch::json::Patch as JsonPatch;
 use kubewright_apimachinery::patch::merge;
-use kubewright_apimachinery::patch::strategic::{self, StrategicError};
+use kubewright_apimachinery::patch::strategic::{self, Place, StrategicError};
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_apimachinery::unrecognized::{json_type, unconvertible_kind};
 use kubewright_apimachinery::view::Edit as _;
@@ -53,8 +53,10 @@ impl Content {
     fn shown(&self, kind: &GroupVersionKind, current: &Value) -> String {
         match self {
             Self::Strategic(patch) => {
-                let schema = types::root(kind);
-                let left = strategic::left_of(patch, current, schema.as_ref());
+                let left = types::root(kind).map_or_else(
+                    || patch.clone(),
+                    |of| strategic::left_of(patch, current, &Place::Object(of)),
+                );
                 GoText(&left.into()).to_string()
             }
             Self::Json(patch) => {
@@ -486,11 +488,10 @@ fn merge_by_type(
     object: &mut Value,
     patch: &Map<String, Value>,
 ) -> Result<()> {
-    let schema = types::root(kind);
-    let Value::Object(members) = object else {
+    let (Value::Object(members), Some(of)) = (object, types::root(kind)) else {
         return Err(does_not_apply());
     };
-    strategic::apply(members, patch.clone(), schema.as_ref()).map_err(|error| match error {
+    strategic::apply(members, patch.clone(), &Place::Object(of)).map_err(|error| match error {
         StrategicError::Format(why) => Status::bad_request(why),
         StrategicError::Failed(why) => Status::plain(why),
     })

@@ -9,22 +9,23 @@ use super::{Field, Schema, Strategy, discard_nulls, merge_maps};
 pub fn left_of<S: Schema>(
     patch: &Map<String, Value>,
     document: &Value,
-    schema: Option<&S>,
+    schema: &S,
 ) -> Map<String, Value> {
     let mut patch = patch.clone();
     for (name, value) in &mut patch {
-        let field = || schema.and_then(|schema| schema.field(name));
         match (document.get(name), &mut *value) {
             (Some(old @ Value::Object(_)), Value::Object(new)) => {
-                let field = field().map(|field| (field.strategy, field.below));
-                let (strategy, below) = field.unwrap_or_default();
                 // What takes the place of another map is taken as it is.
-                if strategy != Strategy::Replace {
-                    *new = left_of(new, old, below.as_ref());
+                if let Ok(field) = schema.map(name)
+                    && field.strategy != Strategy::Replace
+                {
+                    *new = left_of(new, old, &field.below);
                 }
             }
             (Some(Value::Array(old)), Value::Array(new)) => {
-                if let Some(field) = field().filter(|field| field.strategy == Strategy::Merge) {
+                if let Ok(field) = schema.list(name)
+                    && field.strategy == Strategy::Merge
+                {
                     left_of_list(new, old, &field);
                 }
             }
@@ -52,10 +53,10 @@ fn left_of_list<S: Schema>(patch: &mut [Value], document: &[Value], field: &Fiel
             document.push(item.clone().into());
             continue;
         };
-        *item = left_of(item, place, field.below.as_ref());
+        *item = left_of(item, place, &field.below);
         let old = place.as_object().cloned().unwrap_or_default();
         before[at] = place.clone();
-        if let Ok(after) = merge_maps(old, item.clone(), field.below.as_ref()) {
+        if let Ok(after) = merge_maps(old, item.clone(), &field.below) {
             *place = after.into();
         }
         for (earlier, before) in earlier.iter_mut().zip(&before) {

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::meta::GroupVersionKind;
+use crate::types;
 
 #[derive(Clone, Copy)]
 enum Shape {
@@ -12,30 +14,32 @@ enum Shape {
 }
 
 impl Schema for Shape {
-    fn field(&self, name: &str) -> Option<Field<Self>> {
-        let merged = |key: &str, below| {
-            Some(Field {
-                strategy: Strategy::Merge,
-                merge_key: key.to_owned(),
-                below: Some(below),
-            })
+    fn map(&self, name: &str) -> Result<Field<Self>> {
+        self.list(name)
+    }
+
+    fn list(&self, name: &str) -> Result<Field<Self>> {
+        let merged = |key: &str, below| Field {
+            strategy: Strategy::Merge,
+            merge_key: key.to_owned(),
+            below,
         };
-        match (self, name) {
+        Ok(match (self, name) {
             (Self::Spec, "containers") => merged("name", Self::Container),
             (Self::Spec, "finalizers") => merged("", Self::Plain),
             (Self::Container, "env") | (Self::Spec, "volumes") => merged("name", Self::Plain),
             (Self::Container, "ports") => merged("containerPort", Self::Plain),
-            (Self::Spec, "selector") => Some(Field {
+            (Self::Spec, "selector") => Field {
                 strategy: Strategy::Replace,
                 merge_key: String::new(),
-                below: Some(Self::Plain),
-            }),
-            _ => Some(Field {
+                below: Self::Plain,
+            },
+            _ => Field {
                 strategy: Strategy::Default,
                 merge_key: String::new(),
-                below: Some(Self::Plain),
-            }),
-        }
+                below: Self::Plain,
+            },
+        })
     }
 }
 
@@ -43,7 +47,7 @@ fn patched(document: Value, patch: Value) -> std::result::Result<Value, String> 
     let (Value::Object(mut document), Value::Object(patch)) = (document, patch) else {
         panic!("objects");
     };
-    apply(&mut document, patch, Some(&Shape::Spec)).map_err(|error| error.to_string())?;
+    apply(&mut document, patch, &Shape::Spec).map_err(|error| error.to_string())?;
     Ok(Value::Object(document))
 }
 
@@ -164,4 +168,54 @@ fn merging_twice_is_merging_once() {
         json!({"containers": [{"name": "z", "image": "i"}, {"name": "q"}], "finalizers": ["f"]});
     let once = patched(document, patch.clone()).unwrap();
     assert_eq!(patched(once.clone(), patch), Ok(once));
+}
+
+/// Recorded: kinds/odd-rules, "a strategic patch of".
+#[test]
+fn what_a_type_does_not_have_is_not_merged() {
+    let kind = GroupVersionKind::from_api_version_and_kind;
+    let deployment = kind("apps/v1", "Deployment");
+    let containers =
+        |a: Value, b: Value| json!({"spec": {"template": {"spec": {"containers": [a, b]}}}});
+    for (kind, object, patch, message) in [
+        (
+            kind("apps/v1", "ControllerRevision"),
+            json!({"data": {"a": {"b": "c"}}}),
+            json!({"data": {"a": {"b": "d"}}}),
+            r#"unable to find api field in struct RawExtension for the json field "a""#,
+        ),
+        (deployment.clone(), json!({}), json!({"nosuch": {}}), ""),
+        (
+            deployment.clone(),
+            json!({"nosuch": {}}),
+            json!({"nosuch": {}}),
+            r#"unable to find api field in struct Deployment for the json field "nosuch""#,
+        ),
+        (
+            deployment.clone(),
+            containers(
+                json!({"name": "c", "resources": {"limits": {"cpu": {}}}}),
+                json!({"name": "d"}),
+            ),
+            containers(
+                json!({"name": "c", "resources": {"limits": {"cpu": {}}}}),
+                json!({"name": "d"}),
+            ),
+            "merging an object in json but data type is not struct, instead is: map",
+        ),
+        (
+            deployment,
+            containers(json!({"name": "c", "resources": []}), json!({"name": "d"})),
+            containers(json!({"name": "c", "resources": []}), json!({"name": "d"})),
+            "expected slice or array type, but got: struct",
+        ),
+    ] {
+        let schema = Place::Object(types::root(&kind).unwrap());
+        let (Value::Object(mut object), Value::Object(patch)) = (object, patch) else {
+            panic!("objects");
+        };
+        let applied = apply(&mut object, patch, &schema);
+        let found = applied.map_or_else(|error| error.to_string(), |()| String::new());
+        assert_eq!(found, message, "{kind:?}");
+    }
 }
