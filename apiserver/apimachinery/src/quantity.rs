@@ -122,12 +122,17 @@ impl Quantity {
         self.rounded_up_to_milli().nanos / 1_000_000
     }
 
-    /// The value in whole units, rounded away from zero; truncated to its low 64 bits, as in Go.
+    /// The value in whole units, rounded away from zero. If 64 bits have no room for it, it is what Go makes of it: see
+    /// [`Self::wrapped_millis`].
     pub fn wrapped(&self) -> i64 {
         let rest = self.nanos % NANOS;
-        let units = self.nanos / NANOS + rest.signum();
-        let low = u64::try_from(units.rem_euclid(1 << 64)).unwrap_or_default();
-        i64::from_ne_bytes(low.to_ne_bytes())
+        wrapped(self.nanos / NANOS + rest.signum())
+    }
+
+    /// The value in thousandths, rounded away from zero. If 64 bits have no room for it, it is what Go makes of it: zero for a
+    /// number that is short but for the zeros at its end, and else its low 64 bits.
+    pub fn wrapped_millis(&self) -> i64 {
+        wrapped(self.millis())
     }
 
     /// The quantity with the opposite sign.
@@ -359,6 +364,22 @@ impl Scale {
     }
 }
 
+fn wrapped(value: i128) -> i64 {
+    // Go has up to 18 digits and an exponent in a form of its own.
+    const MOST_DIGITS: i128 = 1_000_000_000_000_000_000;
+    i64::try_from(value).unwrap_or_else(|_| {
+        let mut digits = value;
+        while digits % 10 == 0 {
+            digits /= 10;
+        }
+        if digits.abs() < MOST_DIGITS {
+            return 0;
+        }
+        let low = u64::try_from(value.rem_euclid(1 << 64)).unwrap_or_default();
+        i64::from_ne_bytes(low.to_ne_bytes())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -422,5 +443,19 @@ mod tests {
         assert_eq!(quantity("1500m").rounded_up().to_string(), "2");
         assert_eq!(quantity("-1500m").rounded_up().to_string(), "-2");
         assert_eq!(Quantity::from(3), quantity("3000m"));
+    }
+
+    /// Go 1.25, `resource.MustParse(text).Value()`.
+    #[test]
+    fn what_has_no_room_in_64_bits_is_nothing_or_its_low_bits() {
+        for (text, units) in [
+            ("1500m", 2),
+            ("9E", 9_000_000_000_000_000_000),
+            ("10E", 0),
+            ("-100E", 0),
+            ("12345678901234567890", -6_101_065_172_474_983_726),
+        ] {
+            assert_eq!(Quantity::parse(text).unwrap().wrapped(), units, "{text}");
+        }
     }
 }

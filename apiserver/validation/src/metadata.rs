@@ -150,13 +150,14 @@ pub fn changed(new: &Value, old: &Value, errors: &mut Errors) {
             ));
         }
     }
-    for field in [
-        "name",
-        "namespace",
-        "uid",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-    ] {
+    // What a policy has set to null is no text to the API server.
+    for field in ["name", "namespace", "uid"] {
+        let text = new.text(field);
+        if text != old.text(field) {
+            errors.push(FieldError::invalid(&path.child(field), text, IMMUTABLE));
+        }
+    }
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
         immutable(new, old, &path, field, errors);
     }
     // A decoder leaves null where Go's zero time was given, which is a time all the same.

@@ -10,6 +10,10 @@ use serde_json::Value;
 
 use super::check::{Errors, label, one_of_if_set, problems, required};
 
+/// What is said of the name of a volume or of its portal, of which one becomes a connection.
+pub(crate) const PORTAL_TOO_LONG: &str = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if \
+                                          iscsi.initiatorName is specified.";
+
 const LUN_RANGE: &str = "must be between 0 and 255, inclusive";
 
 /// Whose volume it is: secrets of a persistent one are in a namespace that it has to name.
@@ -115,10 +119,8 @@ fn iscsi(source: &Value, owner: Owner<'_>, path: &Path<'_>, errors: &mut Errors)
         Owner::Volume(name) => {
             let portal = source.text("targetPortal");
             if source.has("initiatorName") && name.len() + 1 + portal.len() > 64 {
-                let detail = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if \
-                              iscsi.initiatorName is specified.";
                 let at = path.child("targetportal");
-                errors.push(FieldError::invalid(&at, portal, detail));
+                errors.push(FieldError::invalid(&at, portal, PORTAL_TOO_LONG));
             }
             "must be valid format"
         }

@@ -378,6 +378,13 @@ fn set_finalizers(call: &Call, object: &mut Value, options: &DeleteOptions) {
             Some(ORPHAN)
         }
     };
+    let has = |name| has_finalizer(object, name);
+    if [ORPHAN, FOREGROUND]
+        .iter()
+        .all(|name| has(name) == (wanted == Some(*name)))
+    {
+        return;
+    }
     let metadata = metadata_mut(object);
     let mut list = match metadata.remove("finalizers") {
         Some(Value::Array(list)) => list,

@@ -81,7 +81,8 @@ pub(super) fn container(context: &Value, host_users: bool, path: &Path<'_>, erro
     app_armor(context, path, errors);
 }
 
-fn id(number: Option<i64>, path: &Path<'_>, errors: &mut Errors) {
+/// Checks the number of a user or a group.
+pub(super) fn id(number: Option<i64>, path: &Path<'_>, errors: &mut Errors) {
     if let Some(number) = number.filter(|number| !(0..=i64::from(i32::MAX)).contains(number)) {
         let detail = "must be between 0 and 2147483647, inclusive";
         errors.push(FieldError::invalid(path, number, detail));

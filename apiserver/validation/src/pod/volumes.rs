@@ -11,10 +11,11 @@ use super::context::Context;
 use super::paths::{host_path, local_path, nfs, relative};
 use super::projected::{certificate, trust_bundle};
 use super::references::{field_reference, resource_reference};
+use super::security::id;
 use crate::check::{Errors, driver_name, label, one_of_if_set, required, subdomain};
 use crate::claims;
 use crate::metadata;
-use crate::volume_sources::{self, Owner};
+use crate::volume_sources::{self, Owner, PORTAL_TOO_LONG};
 
 /// The volumes of a pod that are right, by name: what is wrong cannot be mounted.
 pub(super) type Volumes<'a> = Vec<(&'a str, &'a Value)>;
@@ -76,6 +77,18 @@ fn source(volume: &Value, context: Context<'_>, path: &Path<'_>, errors: &mut Er
             };
             errors.push(FieldError::forbidden(&at, MORE_THAN_ONE));
         }
+        if kind == "iscsi" {
+            portal(volume, path, errors);
+        }
+    }
+}
+
+/// The names of a volume and of its portal, which become one of a connection.
+fn portal(volume: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (name, source) = (volume.text("name"), volume.at("iscsi"));
+    if source.has("initiatorName") && name.len() + 1 + source.text("targetPortal").len() > 64 {
+        let at = path.child("name");
+        errors.push(FieldError::invalid(&at, name, PORTAL_TOO_LONG));
     }
 }
 
@@ -265,6 +278,7 @@ fn token(item: &Value, path: &Path<'_>, volume: &Path<'_>, errors: &mut Errors) 
     if required(item, volume, "path", errors) {
         local_path(item.text("path"), &volume.child("path"), errors);
     }
+    user(item, path, errors);
 }
 
 fn files(source: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -281,6 +295,7 @@ fn key_paths(source: &Value, path: &Path<'_>, errors: &mut Errors) {
             local_path(item.text("path"), &at.child("path"), errors);
         }
         mode(item, "mode", &at, errors);
+        user(item, &at, errors);
     }
 }
 
@@ -316,6 +331,7 @@ fn downward_files(source: &Value, path: &Path<'_>, errors: &mut Errors) {
             errors.push(FieldError::required(path, detail));
         }
         mode(item, "mode", path, errors);
+        user(item, path, errors);
     }
 }
 
@@ -327,6 +343,11 @@ fn mode(holder: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
             "must be a number between 0 and 0777 (octal), both inclusive",
         ));
     }
+}
+
+/// The user that owns files, which stays only where more than one source is given.
+pub(super) fn user(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
+    id(holder.int("user"), &path.child("user"), errors);
 }
 
 /// Mounts and devices of one container.
@@ -376,15 +397,17 @@ pub(super) fn mounts(
                 refuse("subPathExpr", expression, detail);
             }
         }
-        if !sub.is_empty() && !expression.is_empty() {
-            let detail = "subPathExpr and subPath are mutually exclusive";
-            refuse("subPathExpr", expression, detail);
-        }
         // Here too the real server leaves the index out.
-        for (field, value) in [("subPath", sub), ("subPathExpr", expression)] {
-            if !value.is_empty() {
-                local_path(value, &list.child(field), errors);
+        if !sub.is_empty() {
+            local_path(sub, &list.child("subPath"), errors);
+        }
+        if !expression.is_empty() {
+            if !sub.is_empty() {
+                let detail = "subPathExpr and subPath are mutually exclusive";
+                let at = at.child("subPathExpr");
+                errors.push(FieldError::invalid(&at, expression, detail));
             }
+            local_path(expression, &list.child("subPathExpr"), errors);
         }
         propagation(mount, container, &list, errors);
         read_only(mount, &list, errors);

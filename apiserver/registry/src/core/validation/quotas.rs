@@ -102,6 +102,9 @@ fn is_of_quotas(name: &str) -> bool {
         )
 }
 
+/// Larger amounts are not looked at by thousandths.
+const MOST_IN_MILLIS: i64 = i64::MAX / 1000;
+
 const PODS: [&str; 5] = [
     "Terminating",
     "NotTerminating",
@@ -352,13 +355,20 @@ fn bounds(limit: &Value, name: &str, path: &Path<'_>, errors: &mut Errors) {
         ));
     }
     if let (Some(ratio), Some(min), Some(max)) = (ratio, min, max) {
+        let units = [max, min, ratio].map(|quantity| quantity.wrapped());
+        let are_small = units.iter().all(|units| *units < MOST_IN_MILLIS);
         #[expect(
             clippy::cast_precision_loss,
             reason = "the API server divides floats, too"
         )]
-        let [max, min, wanted] = [max, min, ratio].map(|quantity| quantity.millis() as f64);
+        let [max, min, wanted] = if are_small {
+            let [max, min, ratio] = [max, min, ratio].map(|quantity| quantity.wrapped_millis());
+            [max as f64, min as f64, ratio as f64 / 1000.0]
+        } else {
+            units.map(|units| units as f64)
+        };
         let most = max / min;
-        if wanted / 1000.0 > most {
+        if wanted > most {
             let list = path.child("maxLimitRequestRatio");
             let detail = format!("ratio {ratio} is greater than max/min = {most:.6}");
             let shown = ratio.to_string();
