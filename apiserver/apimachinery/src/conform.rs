@@ -34,11 +34,12 @@ mod walk;
 
 pub use changes::{Changes, conform_changes, conform_type};
 pub use converter::converter_words;
+pub(crate) use empties::is_zero_time;
 pub use empties::{
     Medium, UnseenBytes, part_with_bytes, unseen_bytes, write_empties, write_part_empties,
 };
 pub use integers::{cut_integers, settle_numbers};
-pub use time::ZERO_TIME;
+pub use time::{ZERO_TIME, written_time};
 pub use walk::Conformed;
 
 use serde_json::Value;

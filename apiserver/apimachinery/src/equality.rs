@@ -16,6 +16,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::conform::is_zero_time;
 use crate::meta::GroupVersionKind;
 use crate::quantity::Quantity;
 use crate::types::{self, Shape, Slot, Type};
@@ -100,6 +101,10 @@ fn values(slot: &Slot, pointer: bool, a: &Value, b: &Value) -> bool {
             a == b || Quantity::from_value(a).is_some_and(same)
         }
         _ if pointer => a == b,
+        Shape::Time | Shape::MicroTime => {
+            let is_none = |time: &Value| time.is_null() || is_zero_time(time, slot);
+            a == b || (is_none(a) && is_none(b))
+        }
         _ => a == b || (is_zero(a) && is_zero(b)),
     }
 }

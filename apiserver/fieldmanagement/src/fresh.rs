@@ -45,10 +45,11 @@ impl NewManagedFields {
     }
 }
 
-/// Returns the `managedFields` of a new object that has no entries; none if the manager owns no field.
+/// Returns the `managedFields` of a new object that has no entries; none if the manager owns no field, or if the managed fields of
+/// a template are not what the schema of the kind says.
 ///
 /// `empty` is an empty object of the kind; `empties` says whether `object` may have empty lists and maps, as objects in memory
-/// have. For built-in kinds only: the function does not validate the object against its schema.
+/// have. For built-in kinds only: the function does not validate the rest of the object against its schema.
 pub fn create(
     tracked: &Tracked<'_>,
     empty: &Value,
@@ -61,6 +62,9 @@ pub fn create(
         write_empties(tracked.kind, object.to_mut(), Medium::Json);
     }
     let shape = Shape::of_kind(tracked.registry, tracked.kind)?;
+    if !tracked.fits(shape, &object) {
+        return None;
+    }
     let Atom::Map(of) = shape.atom(Some(&object)) else {
         return None;
     };

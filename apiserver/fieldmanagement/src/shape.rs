@@ -31,6 +31,8 @@ pub(super) enum Shape<'s> {
     Any {
         atomic: bool,
     },
+    /// The fields of a manager: any map.
+    Fields,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,8 +179,8 @@ impl<'s> Shape<'s> {
                     _ => Items::Atomic,
                 },
             }),
+            types::Shape::Fields => Self::Fields,
             types::Shape::IntOrString
-            | types::Shape::Fields
             | types::Shape::Json
             | types::Shape::SchemaOrList
             | types::Shape::SchemaOrBool
@@ -196,6 +198,7 @@ impl<'s> Shape<'s> {
                 let atomic = matches!(part.owned(), Owned::Members { atomic: true });
                 map(MembersOf::Custom(part), atomic)
             }
+            Self::Fields => map(MembersOf::Any { atomic: false }, false),
             Self::List(list) => Atom::List(list),
             Self::Scalar(scalar) => Atom::Scalar(scalar),
             Self::Any { atomic } => match value {

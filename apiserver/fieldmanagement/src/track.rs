@@ -94,6 +94,18 @@ pub fn may_not_fit(resource: &Resource) -> bool {
     resource.strategy.may_not_fit()
 }
 
+/// Whether the object has a template whose metadata has managed fields.
+fn has_managed_template(object: &Value) -> bool {
+    let spec = object.at("spec");
+    let jobs = spec.at("jobTemplate");
+    [object, spec, jobs.at("spec")]
+        .map(|owner| owner.at("template"))
+        .into_iter()
+        .chain([jobs])
+        .chain(spec.list("volumeClaimTemplates"))
+        .any(|template| template.at("metadata").has("managedFields"))
+}
+
 /// Returns an empty object of the kind.
 pub fn empty(kind: &GroupVersionKind) -> Value {
     let mut object = serde_json::json!({ "apiVersion": kind.api_version(), "kind": kind.kind });
@@ -160,11 +172,11 @@ impl Tracked<'_> {
     }
 
     /// Whether an object matches the schema, so that its fields can have owners: a definition may have changed since the
-    /// object was stored.
-    fn fits(&self, shape: Shape<'_>, object: &Value) -> bool {
+    /// object was stored, and the managed fields of a template can be any JSON.
+    pub(super) fn fits(&self, shape: Shape<'_>, object: &Value) -> bool {
         let is_its_own = self.kind.group == self.resource.group;
-        !(is_its_own && may_not_fit(self.resource))
-            || check(shape, object, Duplicates::Allowed).is_ok()
+        let may_not_fit = is_its_own && may_not_fit(self.resource) || has_managed_template(object);
+        !may_not_fit || check(shape, object, Duplicates::Allowed).is_ok()
     }
 
     pub(super) fn identity(&self, manager: &str, operation: Operation) -> Identity {

@@ -74,6 +74,12 @@ pub trait Strategy: Any + fmt::Debug + Send + Sync {
         false
     }
 
+    /// Returns a stored object with the empty bytes that readers do not see in it, if an update would count them: `new` is what is
+    /// to become of it.
+    fn with_unseen_bytes(&self, _old: &Value, _new: &Value) -> Option<Value> {
+        None
+    }
+
     /// Returns whether an object may be read back as another one than is stored.
     fn is_read_back(&self, _object: &Value) -> bool {
         false

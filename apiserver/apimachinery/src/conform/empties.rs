@@ -1,9 +1,9 @@
-//! Takes away the lists, maps and bytes that are empty, and the zero times of some kinds: Go tells them from none in
-//! memory, but not wherever it writes them.
+//! Takes away the lists, maps and bytes that are empty, and the zero times and fractions of some kinds: Go has them in memory,
+//! but not wherever it writes them.
 
 use serde_json::Value;
 
-use super::time::Precision;
+use super::time::{self, Precision};
 use crate::meta::GroupVersionKind;
 use crate::types::{self, Empty, Ownership, Shape, Slot, Type};
 
@@ -100,6 +100,11 @@ fn fields(value: &mut Value, ty: &'static Type, medium: Medium) {
             *value = Value::Null;
             return field.empty != Empty::OmittedStructsToo;
         }
+        if time::has_unwritten(value, &field.slot.shape) {
+            let written = value.as_str().and_then(time::written_time);
+            *value = written.map_or(Value::Null, |written| written.into_owned().into());
+            return true;
+        }
         if !is_empty(value, &field.slot) {
             let is_whole = matches!(field.slot.shape, Shape::List(_))
                 && matches!(field.ownership, Ownership::Usual | Ownership::Atomic);
@@ -117,7 +122,8 @@ fn fields(value: &mut Value, ty: &'static Type, medium: Medium) {
     });
 }
 
-fn is_zero_time(value: &Value, slot: &Slot) -> bool {
+/// Whether a value is the zero time, as it is in memory where that differs from none.
+pub(crate) fn is_zero_time(value: &Value, slot: &Slot) -> bool {
     Precision::of(&slot.shape).is_some_and(|precision| *value == precision.zero())
 }
 

@@ -127,7 +127,11 @@ fn time_of(value: &mut Value, precision: time::Precision, place: &Place<'_>) -> 
         Err(error) => Err(Stop(error)),
         Ok(time::Canonical::Already) => Ok(Fate::Keep),
         Ok(time::Canonical::Text(canonical)) => {
-            *text = canonical;
+            *text = if place.tells_fractions() {
+                time::with_fraction(&canonical, text)
+            } else {
+                canonical
+            };
             Ok(Fate::Keep)
         }
         // The zero time that is read has a time zone, by which the validation of events tells it from none, and a pointer to it

@@ -1,8 +1,10 @@
 //! Times: what Go's `metav1.Time` and `metav1.MicroTime` read, and what they write for it.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::types::Shape;
 
@@ -103,6 +105,39 @@ pub(super) fn canonical(text: &str, precision: Precision) -> Result<Canonical, S
         Precision::Micros => "%Y-%m-%dT%H:%M:%S.%6fZ",
     };
     Ok(Canonical::Text(time.strftime(format).to_string()))
+}
+
+/// The canonical text of a `metav1.Time` with the fraction that it was read with, which Go has in memory and does not write.
+pub(super) fn with_fraction(canonical: &str, read: &str) -> String {
+    let seconds = canonical.trim_end_matches('Z');
+    let behind = read.split_once(['.', ',']).map_or("", |(_, behind)| behind);
+    let digits = behind.bytes().take(9).take_while(u8::is_ascii_digit);
+    let fraction = behind[..digits.count()].trim_end_matches('0');
+    if fraction.is_empty() {
+        return canonical.to_owned();
+    }
+    format!("{seconds}.{fraction}Z")
+}
+
+/// What Go writes for a `metav1.Time` that is in memory; none for the zero time.
+///
+/// ```
+/// use kubewright_apimachinery::conform::written_time;
+///
+/// assert_eq!(written_time("2020-01-01T00:00:00.5Z").unwrap(), "2020-01-01T00:00:00Z");
+/// assert_eq!(written_time("0001-01-01T00:00:00Z"), None);
+/// ```
+pub fn written_time(time: &str) -> Option<Cow<'_, str>> {
+    match canonical(time, Precision::Seconds) {
+        Ok(Canonical::Zero) => None,
+        Ok(Canonical::Text(text)) => Some(text.into()),
+        Ok(Canonical::Already) | Err(_) => Some(time.into()),
+    }
+}
+
+/// Whether a value is a `metav1.Time` with a fraction, which is not written.
+pub(super) fn has_unwritten(value: &Value, shape: &Shape) -> bool {
+    matches!((shape, value), (Shape::Time, Value::String(text)) if text.contains('.'))
 }
 
 enum Wrong<'a> {

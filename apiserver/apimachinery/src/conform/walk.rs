@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::time::Precision;
+use super::time::{self, Precision};
 use crate::types::{Empty, Field, Shape, Slot, Type};
 
 /// How deep an object may be nested; Go's decoder has the same limit, but no kind comes near it.
@@ -24,8 +24,8 @@ pub struct Conformed {
     /// The fields that the kind does not have and that were dropped (`spec.foo`, `spec.containers[0].bar`), in the order of
     /// the object's keys.
     pub unknown: Vec<String>,
-    /// Whether the object has lists or maps that are empty, or zero times that differ from none. Go tells them from none as long
-    /// as it has them in memory.
+    /// Whether the object has lists or maps that are empty, zero times that differ from none, or times that are finer than they
+    /// are written. Go tells them from what it writes as long as it has them in memory.
     pub empties: bool,
 }
 
@@ -147,7 +147,7 @@ impl Walk {
             && value.is_string()
             && Precision::of(&field.slot.shape).is_some();
         if fate == Fate::Keep || (field.pointer && !was_null) {
-            self.conformed.empties |= is_zero_time;
+            self.conformed.empties |= is_zero_time || time::has_unwritten(value, &field.slot.shape);
             return Ok(true);
         }
         let is_list = matches!(
@@ -320,13 +320,39 @@ impl Place<'_> {
 
     /// Whether the defaults or the validation of its type tell the zero time from none.
     pub(super) fn tells_zero_times(&self) -> bool {
-        match self.step {
-            Step::Field(ty, _) => matches!(
-                ty.short_name(),
-                "DeviceTaint" | "Event" | "EventSeries" | "JobStatus" | "PersistentVolumeStatus"
+        match self.short_type() {
+            "DeviceTaint" | "Event" | "EventSeries" | "JobStatus" | "PersistentVolumeStatus" => {
+                true
+            }
+            // Only templates of claims say what their metadata cannot have.
+            "ObjectMeta" => matches!(
+                self.short_type_above(),
+                "PersistentVolumeClaimTemplate" | "ResourceClaimTemplateSpec"
             ),
-            Step::Key(_) | Step::Index(_) => false,
+            _ => false,
         }
+    }
+
+    /// Whether the kind it belongs to counts it as a change that a time is finer than it is stored: a template is compared as it
+    /// is in memory.
+    pub(super) fn tells_fractions(&self) -> bool {
+        self.short_type() == "ObjectMeta"
+            && matches!(
+                self.short_type_above(),
+                "JobTemplateSpec" | "PodTemplateSpec"
+            )
+    }
+
+    /// The type that has the field, without its package; nothing in a list or map.
+    fn short_type(&self) -> &'static str {
+        match self.step {
+            Step::Field(ty, _) => ty.short_name(),
+            Step::Key(_) | Step::Index(_) => "",
+        }
+    }
+
+    fn short_type_above(&self) -> &'static str {
+        self.parent.map_or("", Self::short_type)
     }
 
     pub(super) fn write_turns(&self, out: &mut Vec<usize>) {

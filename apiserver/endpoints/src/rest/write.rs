@@ -69,7 +69,11 @@ pub(crate) async fn write(
         // Patches and webhooks get what is stored; the rules of updates compare with what readers see of it.
         call.decorate(&mut attributes.old_object);
         let (new, old) = (&mut attributes.object, &attributes.old_object);
-        call.resource.prepare_for_update(subresource, new, old);
+        let with_unseen = (stored.read_back() == ReadBack::WithoutEmpties)
+            .then(|| call.resource.strategy.with_unseen_bytes(old, new))
+            .flatten();
+        let was = with_unseen.as_ref().unwrap_or(old);
+        call.resource.prepare_for_update(subresource, new, was);
         // What cannot be given is refused before anything else is looked at.
         let allocation = Allocation::take(call, new, Some(old))?;
         let mut errors = devices::admin_access_granted(call, new, old);

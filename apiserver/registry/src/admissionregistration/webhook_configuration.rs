@@ -53,6 +53,24 @@ impl Strategy for WebhookConfiguration {
         warnings
     }
 
+    /// Which of the webhooks has them is not stored: one that still does, or else the first one that can.
+    fn with_unseen_bytes(&self, old: &Value, new: &Value) -> Option<Value> {
+        let wanted = new.list("webhooks");
+        let is_without = |webhook: &Value| !webhook.at("clientConfig").has("caBundle");
+        let mut with = old.clone();
+        let mut without: Vec<_> = with.each("webhooks").enumerate().collect();
+        without.retain(|(_, webhook)| is_without(webhook));
+        let keeps = |index: usize| {
+            wanted
+                .get(index)
+                .is_some_and(|webhook| !is_without(webhook))
+        };
+        let at = without.iter().position(|(index, _)| keeps(*index));
+        let (_, webhook) = without.into_iter().nth(at.unwrap_or(0))?;
+        webhook.part("clientConfig")?.put("caBundle", "");
+        Some(with)
+    }
+
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         cells(Row { object, now })
     }

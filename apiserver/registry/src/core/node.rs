@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::json;
 use kubewright_apimachinery::view::{Edit, View};
-use serde_json::{Map, Value, json};
+use kubewright_storage::ReadBack;
+use serde_json::{Value, json};
 
 use crate::columns::Row;
 use crate::columns::text::{condition, or, or_none};
@@ -97,6 +98,20 @@ impl Strategy for Node {
         match subresource {
             "status" => &[&["spec"]],
             _ => &[&["status"]],
+        }
+    }
+
+    fn is_read_back(&self, object: &Value) -> bool {
+        let status = object.at("status");
+        status.has("capacity") && !status.has("allocatable")
+    }
+
+    /// An empty list of what is allocatable is stored as none, which has a default.
+    fn read_back(&self, object: &mut Value) -> ReadBack {
+        if object.part("status").is_some_and(fill_allocatable) {
+            ReadBack::WithDefaults
+        } else {
+            ReadBack::AsStored
         }
     }
 
@@ -226,12 +241,17 @@ fn default(object: &mut Value) {
             resource_list(list);
         }
     }
-    // What is empty is read back from the storage as none, and gets its default then.
-    let is_none = status.map("allocatable").is_none_or(Map::is_empty);
-    if status.has("capacity") && is_none {
+    fill_allocatable(status);
+}
+
+/// What is allocatable is the capacity, unless something is said of it. Returns whether nothing was.
+fn fill_allocatable(status: &mut Value) -> bool {
+    let fills = status.has("capacity") && !status.has("allocatable");
+    if fills {
         let capacity = status.at("capacity").clone();
         status.put("allocatable", capacity);
     }
+    fills
 }
 
 fn cells(row: Row<'_>) -> Vec<Value> {

@@ -134,6 +134,10 @@ impl Strategy for Older {
         self.newest.may_not_fit()
     }
 
+    fn with_unseen_bytes(&self, old: &Value, new: &Value) -> Option<Value> {
+        self.newest.with_unseen_bytes(old, new)
+    }
+
     fn is_read_back(&self, object: &Value) -> bool {
         self.newest.is_read_back(object)
     }

@@ -8,6 +8,7 @@ mod diff;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use kubewright_apimachinery::conform::{ZERO_TIME, written_time};
 use kubewright_apimachinery::go_text::html_escaped;
 use kubewright_apimachinery::view::View;
 use serde::Serialize;
@@ -92,7 +93,7 @@ impl Field {
         } else if self.kind.starts_with('?') {
             value.is_null()
         } else {
-            is_empty(value)
+            is_empty(value) || (self.kind == "t" && value == ZERO_TIME)
         }
     }
 }
@@ -146,6 +147,7 @@ impl Serialize for Shown<'_> {
             ("b", Value::Null) => serializer.serialize_bool(false),
             ("q", Value::Null) => serializer.serialize_str("0"),
             ("q", Value::Number(number)) => serializer.collect_str(number),
+            ("t", Value::String(time)) => written_time(time).serialize(serializer),
             ("s" | "i" | "b" | "q" | "x" | "t", value) => value.serialize(serializer),
             (kind, value) => {
                 let mut map = serializer.serialize_map(None)?;

@@ -1,5 +1,6 @@
 //! The status of a claim: what was allocated, for whom, and what drivers say of it.
 
+use kubewright_apimachinery::equality::same_type;
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
@@ -17,7 +18,6 @@ use kubewright_validation::devices::parts::{
 use kubewright_validation::devices::{binding, names, taints};
 use kubewright_validation::internal::shown;
 use kubewright_validation::pod::node_selector;
-use kubewright_validation::semantic::same;
 
 const MOST_CONSUMERS: usize = 256;
 const MOST_RESULTS: usize = 32;
@@ -42,7 +42,13 @@ pub(crate) fn claim_status(new: &Value, old: &Value, errors: &mut Errors) {
             if is_set && !before.has("allocation") {
                 let requests = new.at("spec").at("devices").list("requests");
                 allocation(allocated, requests, &at, errors);
-            } else if is_set && !same(allocated, before.at("allocation")) {
+            } else if is_set
+                && !same_type(
+                    "api.resource.v1.AllocationResult",
+                    allocated,
+                    before.at("allocation"),
+                )
+            {
                 let detail = "field cannot be modified once set";
                 let shown = shown("?AllocationResult", allocated);
                 let handwritten = FieldError::invalid_shown(&at, &shown, IMMUTABLE);
