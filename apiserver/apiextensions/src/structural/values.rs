@@ -306,7 +306,7 @@ impl Check {
         let mut numbered = items.iter().enumerate();
         if unique_items && numbered.any(|(index, item)| items[..index].contains(item)) {
             let text = format!("{} in body shouldn't contain duplicates", written(path));
-            outcome.add(path, text, Sort::Combined);
+            outcome.add(path, text, Sort::Invalid { value: "".into() });
         }
     }
 

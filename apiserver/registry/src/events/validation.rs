@@ -90,7 +90,8 @@ pub(super) fn update(is_core: bool, new: &Value, old: &Value, errors: &mut Error
                 "regarding" => "ObjectReference",
                 "related" => "?ObjectReference",
                 "deprecatedSource" => "EventSource",
-                "deprecatedFirstTimestamp" | "deprecatedLastTimestamp" | "eventTime" => "t",
+                "deprecatedFirstTimestamp" | "deprecatedLastTimestamp" => "t",
+                "eventTime" => "T",
                 "deprecatedCount" => "i",
                 _ => "s",
             };

@@ -35,6 +35,9 @@ pub fn difference(kind: &str, old: &Value, new: &Value) -> String {
     diff::unified(&old, &new)
 }
 
+/// The zero time of a `metav1.MicroTime`, where it differs from none.
+const ZERO_MICRO_TIME: &str = "0001-01-01T00:00:00.000000Z";
+
 struct Field {
     name: &'static str,
     json: String,
@@ -148,7 +151,8 @@ impl Serialize for Shown<'_> {
             ("q", Value::Null) => serializer.serialize_str("0"),
             ("q", Value::Number(number)) => serializer.collect_str(number),
             ("t", Value::String(time)) => written_time(time).serialize(serializer),
-            ("s" | "i" | "b" | "q" | "x" | "t", value) => value.serialize(serializer),
+            ("T", Value::String(time)) if time == ZERO_MICRO_TIME => serializer.serialize_none(),
+            ("s" | "i" | "b" | "q" | "x" | "t" | "T", value) => value.serialize(serializer),
             (kind, value) => {
                 let mut map = serializer.serialize_map(None)?;
                 fields(kind, value, &mut map)?;

@@ -5,7 +5,7 @@ use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
 use super::paths::local_path;
-use super::volumes::user;
+use super::security::id;
 use crate::check::{Errors, problems, required, selector};
 use crate::internal::shown;
 use crate::signers::{
@@ -69,7 +69,7 @@ pub(super) fn trust_bundle<'a>(
         }
     }
     required(item, path, "path", errors);
-    user(item, path, errors);
+    id(item.int("user"), &path.child("user"), errors);
     file(item, "path", path, volume, all, errors);
 }
 
@@ -84,7 +84,7 @@ pub(super) fn certificate<'a>(
     let signer = item.text("signerName");
     signer_name(signer, &path.child("signerName"), errors);
     user_annotations(item, path, "userAnnotations", errors);
-    user(item, path, errors);
+    id(item.int("user"), &path.child("user"), errors);
     let key = item.text("keyType");
     if !KEYS.contains(&key) {
         let at = path.child("keyType");

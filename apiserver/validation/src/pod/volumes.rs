@@ -278,7 +278,7 @@ fn token(item: &Value, path: &Path<'_>, volume: &Path<'_>, errors: &mut Errors) 
     if required(item, volume, "path", errors) {
         local_path(item.text("path"), &volume.child("path"), errors);
     }
-    user(item, path, errors);
+    id(item.int("user"), &path.child("user"), errors);
 }
 
 fn files(source: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -295,7 +295,8 @@ fn key_paths(source: &Value, path: &Path<'_>, errors: &mut Errors) {
             local_path(item.text("path"), &at.child("path"), errors);
         }
         mode(item, "mode", &at, errors);
-        user(item, &at, errors);
+        // Users stay only where more than one source is given.
+        id(item.int("user"), &at.child("user"), errors);
     }
 }
 
@@ -331,7 +332,7 @@ fn downward_files(source: &Value, path: &Path<'_>, errors: &mut Errors) {
             errors.push(FieldError::required(path, detail));
         }
         mode(item, "mode", path, errors);
-        user(item, path, errors);
+        id(item.int("user"), &path.child("user"), errors);
     }
 }
 
@@ -343,11 +344,6 @@ fn mode(holder: &Value, field: &str, path: &Path<'_>, errors: &mut Errors) {
             "must be a number between 0 and 0777 (octal), both inclusive",
         ));
     }
-}
-
-/// The user that owns files, which stays only where more than one source is given.
-pub(super) fn user(holder: &Value, path: &Path<'_>, errors: &mut Errors) {
-    id(holder.int("user"), &path.child("user"), errors);
 }
 
 /// Mounts and devices of one container.

@@ -1,4 +1,4 @@
-//! What Go has at a place in an object: it tells structs, maps, lists and texts apart before it merges what is in them.
+//! What Go has at a place in an object: structs, maps, lists and strings are told apart before what is in them is merged.
 
 use super::error::{Result, failed};
 use super::{Field, Schema, Strategy};

@@ -153,6 +153,9 @@ async fn mark_and_delete(call: &Call, mut how: DeleteOptions) -> Result<()> {
             }),
         );
         let draft = Draft::new(&pod);
+        if draft.says_the_same_as(&stored) {
+            break;
+        }
         let replaced = store.replace(&call.table, &stored.path, stored.revision, draft);
         if let Ok(marked) = committed(replaced)? {
             if how.revision.is_some() {
