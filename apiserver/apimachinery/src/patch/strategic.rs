@@ -116,10 +116,13 @@ fn merge_maps<S: Schema>(
             continue;
         }
         let merged = match (original.remove(&key), value) {
-            (Some(Value::Object(old)), Value::Object(new)) => match schema.map(&key)? {
-                Field { strategy, .. } if strategy == Strategy::Replace => Value::Object(new),
-                Field { below, .. } => Value::Object(merge_maps(old, new, &below)?),
-            },
+            (Some(Value::Object(old)), Value::Object(new)) => {
+                let field = schema.map(&key)?;
+                Value::Object(match field.strategy {
+                    Strategy::Replace => new,
+                    Strategy::Default | Strategy::Merge => merge_maps(old, new, &field.below)?,
+                })
+            }
             (Some(Value::Array(old)), Value::Array(new)) if deletes => {
                 schema.list(&key)?;
                 Value::Array(old.into_iter().filter(|item| !new.contains(item)).collect())
