@@ -109,7 +109,12 @@ impl Draft {
     pub fn says_the_same_as(&self, object: &Object) -> bool {
         self.read_back == object.read_back
             && self.read_back != ReadBack::WithDefaults
-            && self.hole == object.digits.start
+            && self.has_the_text_of(object)
+    }
+
+    /// Returns whether clients would see no change if this were written over `object`.
+    pub fn has_the_text_of(&self, object: &Object) -> bool {
+        self.hole == object.digits.start
             && self.text[..self.hole] == object.text[..object.digits.start]
             && self.text[self.hole..] == object.text[object.digits.end..]
     }
