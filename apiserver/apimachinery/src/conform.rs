@@ -39,7 +39,7 @@ pub use empties::{
     Medium, UnseenBytes, part_with_bytes, unseen_bytes, write_empties, write_part_empties,
 };
 pub use integers::{cut_integers, settle_numbers};
-pub use time::{ZERO_TIME, written_time};
+pub use time::{ZERO_MICRO_TIME, ZERO_TIME, written_time};
 pub use walk::Conformed;
 
 use serde_json::Value;

@@ -364,6 +364,7 @@ impl Scale {
     }
 }
 
+/// Go's 64 bits of a number that may need more.
 fn wrapped(value: i128) -> i64 {
     // Go has up to 18 digits and an exponent in a form of its own.
     const MOST_DIGITS: i128 = 1_000_000_000_000_000_000;

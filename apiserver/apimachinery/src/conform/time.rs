@@ -11,6 +11,9 @@ use crate::types::Shape;
 /// The zero time of a `metav1.Time`, where it differs from none.
 pub const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
 
+/// The zero time of a `metav1.MicroTime`, where it differs from none.
+pub const ZERO_MICRO_TIME: &str = "0001-01-01T00:00:00.000000Z";
+
 /// How exact a kind of time is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Precision {
@@ -35,7 +38,7 @@ impl Precision {
     pub(super) fn zero(self) -> &'static str {
         match self {
             Self::Seconds => ZERO_TIME,
-            Self::Micros => "0001-01-01T00:00:00.000000Z",
+            Self::Micros => ZERO_MICRO_TIME,
         }
     }
 

@@ -112,11 +112,10 @@ pub(crate) async fn write(
         // What goes is answered as it is in memory; a dry run writes its answer as if to the storage.
         attributes.write_empties(if goes { Medium::Json } else { Medium::Storage });
         let (dry_run, object) = (options.dry_run, &attributes.object);
-        // The real server begins with what readers see. If that would stay as it is, it compares it with what is stored, and begins
-        // again with that if it differs.
-        let is_seen = stored.read_back() != ReadBack::AsStored;
+        // The real server begins with what readers see. If an update leaves that as it is and something else is stored, it begins
+        // again with what is stored.
         if std::mem::take(&mut is_first)
-            && is_seen
+            && stored.read_back() != ReadBack::AsStored
             && !dry_run
             && !goes
             && call.to_storage(object).await?.has_the_text_of(&stored)

@@ -8,7 +8,7 @@ mod diff;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use kubewright_apimachinery::conform::{ZERO_TIME, written_time};
+use kubewright_apimachinery::conform::{ZERO_MICRO_TIME, ZERO_TIME, written_time};
 use kubewright_apimachinery::go_text::html_escaped;
 use kubewright_apimachinery::view::View;
 use serde::Serialize;
@@ -34,9 +34,6 @@ pub fn difference(kind: &str, old: &Value, new: &Value) -> String {
     let (old, new) = (text(old), text(new));
     diff::unified(&old, &new)
 }
-
-/// The zero time of a `metav1.MicroTime`, where it differs from none.
-const ZERO_MICRO_TIME: &str = "0001-01-01T00:00:00.000000Z";
 
 struct Field {
     name: &'static str,
