@@ -44,6 +44,8 @@ fn json(value: &Cel<'_>, inner: Inner) -> Result<Value, String> {
         Cel::Bool(value) => Value::Bool(*value),
         Cel::Int(value) => Value::from(*value),
         Cel::Uint(value) => Value::from(*value),
+        // A configuration is merged as it is in memory, where a float stays one until the object is stored.
+        Cel::Double(value) if inner == Inner::Stays => float(*value),
         Cel::Double(value) => number(*value),
         Cel::List(list) => {
             let items: Result<Vec<Value>, String> = list.iter().map(|item| part(&item)).collect();
@@ -102,6 +104,10 @@ pub(super) fn number(value: f64) -> Value {
         let whole = value as i64;
         return Value::from(whole);
     }
+    float(value)
+}
+
+fn float(value: f64) -> Value {
     Number::from_f64(value).map_or(Value::Null, Value::Number)
 }
 

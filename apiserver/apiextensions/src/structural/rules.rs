@@ -254,6 +254,8 @@ impl Run<'_> {
             path,
             ratchet,
         )?;
+        // A union of whole numbers and text has neither fields nor items to expressions.
+        let has_parts = is_seen && !schema.int_or_string;
         match new {
             Value::Object(members) => {
                 let old = old.and_then(Value::as_object);
@@ -264,12 +266,12 @@ impl Run<'_> {
                     let is_property = schema.properties.contains_key(key);
                     // What a schema does not let expressions see of an object is left out, unless they have no word for its name.
                     let has_type = below.rules.is_seen;
-                    let has_fields = is_seen && schema.additional.schema().is_none();
+                    let has_fields = has_parts && schema.additional.schema().is_none();
                     let is_left_out = !has_type || (!has_fields && escape(key).is_some());
                     if is_property && is_left_out {
                         continue;
                     }
-                    let is_seen = has_type && (is_seen || is_property);
+                    let is_seen = has_type && (has_parts || is_property);
                     let path = if is_property {
                         path.child(key)
                     } else {
@@ -305,7 +307,7 @@ impl Run<'_> {
                         },
                     };
                     let old = keyed.find(new);
-                    let is_seen = is_seen && below.rules.is_seen;
+                    let is_seen = has_parts && below.rules.is_seen;
                     self.node(below, is_seen, new, old, &path.index(index), ratchet)?;
                 }
             }
