@@ -80,6 +80,12 @@ pub trait Strategy: Any + fmt::Debug + Send + Sync {
         None
     }
 
+    /// Returns a stored object in this version with what it has in memory, if that is not what clients see of it: `stored` reads it
+    /// in the version of the storage.
+    fn held(&self, _stored: &dyn Fn() -> Value) -> Option<Value> {
+        None
+    }
+
     /// Returns whether an object may be read back as another one than is stored.
     fn is_read_back(&self, _object: &Value) -> bool {
         false

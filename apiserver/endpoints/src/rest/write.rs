@@ -73,7 +73,10 @@ pub(crate) async fn write(
         let with_unseen = (stored.read_back() == ReadBack::WithoutEmpties)
             .then(|| call.resource.strategy.with_unseen_bytes(old, new))
             .flatten();
-        let was = with_unseen.as_ref().unwrap_or(old);
+        let held = (!call.stores_its_own_form())
+            .then(|| call.resource.strategy.held(&|| stored.value()))
+            .flatten();
+        let was = with_unseen.as_ref().or(held.as_ref()).unwrap_or(old);
         call.resource.prepare_for_update(subresource, new, was);
         // What cannot be given is refused before anything else is looked at.
         let allocation = Allocation::take(call, new, Some(old))?;

@@ -75,6 +75,11 @@ fn read(object: &mut Value, current: Words) {
 /// annotations come and go with them.
 pub(super) fn as_held(object: &mut Value) {
     read(object, CURRENT);
+    to_held(object);
+}
+
+/// Gives an autoscaler of version 2 the shape of version 1 in which numbers that are not set stay so.
+pub(super) fn to_held(object: &mut Value) {
     write(object, HELD);
 }
 

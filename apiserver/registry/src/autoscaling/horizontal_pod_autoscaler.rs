@@ -86,6 +86,14 @@ impl Strategy for HorizontalPodAutoscaler {
         }
     }
 
+    fn held(&self, stored: &dyn Fn() -> Value) -> Option<Value> {
+        (self.version == "v1").then(|| {
+            let mut object = stored();
+            conversion::to_held(&mut object);
+            object
+        })
+    }
+
     fn convert(&self, object: &mut Value, from: (&str, &str), to: (&str, &str)) -> bool {
         match (from.1, to.1) {
             ("v1", "v2") => conversion::to_v2(object),

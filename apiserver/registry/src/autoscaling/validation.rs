@@ -79,20 +79,22 @@ fn reference(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
 /// The target's version names a group; replication controllers, older than groups, may do without.
 fn target_version(reference: &Value, path: &Path<'_>, errors: &mut Errors) {
     let version = reference.text("apiVersion");
-    let why = match version.matches('/').count() {
-        0 | 1 if reference.text("kind") == "ReplicationController" => return,
-        // A slash alone counts as nothing.
-        0 | 1
-            if version
-                .split_once('/')
-                .is_none_or(|(group, _)| group.is_empty()) =>
-        {
+    let why = match group(version) {
+        Ok("") if reference.text("kind") != "ReplicationController" => {
             "apiVersion must specify API group".to_owned()
         }
-        1 => return,
-        _ => format!("unexpected GroupVersion string: {version}"),
+        Ok(_) => return,
+        Err(why) => why,
     };
     errors.push(FieldError::invalid(path, version, &why));
+}
+
+/// The group that a version names. A slash alone counts as nothing.
+fn group(version: &str) -> Result<&str, String> {
+    match version.matches('/').count() {
+        0 | 1 => Ok(version.split_once('/').map_or("", |(group, _)| group)),
+        _ => Err(format!("unexpected GroupVersion string: {version}")),
+    }
 }
 
 /// The types of metrics and their fields, in the order in which they are looked for.
@@ -159,6 +161,10 @@ fn source(field: &str, source: &Value, path: &Path<'_>, errors: &mut Errors) {
         if field == "object" {
             let (object, at) = (source.at("describedObject"), path.child("describedObject"));
             reference(object, &at, errors);
+            let version = object.text("apiVersion");
+            if let Err(why) = group(version) {
+                errors.push(FieldError::invalid(&at.child("apiVersion"), version, &why));
+            }
         }
         let (name, at) = (source.at("metric").text("name"), path.child("metric.name"));
         if name.is_empty() {

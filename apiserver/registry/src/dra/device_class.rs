@@ -36,7 +36,6 @@ impl Strategy for DeviceClass {
 
     fn validate(&self, object: &Value, found: &mut Findings) {
         let errors = &mut found.errors;
-        METADATA.create(object, errors);
         let (at, name) = (
             Path::new("metadata.name"),
             object.at("metadata").text("name"),
@@ -44,6 +43,7 @@ impl Strategy for DeviceClass {
         if !name.is_empty() {
             declaratively(errors, |errors| subdomain(&at, name, errors));
         }
+        METADATA.create(object, errors);
         validation::check("DeviceClass", object, &Value::Null, errors);
     }
 

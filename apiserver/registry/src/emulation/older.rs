@@ -138,6 +138,10 @@ impl Strategy for Older {
         self.newest.with_unseen_bytes(old, new)
     }
 
+    fn held(&self, stored: &dyn Fn() -> Value) -> Option<Value> {
+        self.newest.held(stored)
+    }
+
     fn is_read_back(&self, object: &Value) -> bool {
         self.newest.is_read_back(object)
     }

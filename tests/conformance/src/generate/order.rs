@@ -76,11 +76,14 @@ const LISTED: &str = "errors:\n  ";
 const BETWEEN: &str = "\n  ";
 /// What stands before a single error, which begins with a path.
 const ONE: &str = "): .";
+/// The label that each namespace has: its points are no levels.
+const OF_NAMESPACE: &str = "kubernetes.io/metadata.name";
 const UNDECLARED: &str = ": field not declared in schema";
 
 /// What server-side apply says, with its errors sorted: its library walks through Go maps. It leaves a map at the first field that is
 /// not declared, so that all that it says of a map with such a field is by chance.
 fn errors_of_apply(why: &str) -> Option<String> {
+    let why = &why.replace(OF_NAMESPACE, "name-of-namespace");
     let (what, errors) = if let Some((what, errors)) = why.split_once(LISTED) {
         (what, errors.split(BETWEEN).collect())
     } else {
@@ -241,6 +244,8 @@ mod tests {
         let with_type = format!("errors:\n  {type_of_a}\n  {alone}");
         assert_eq!(said(&with_type), said(alone));
         assert_ne!(said(type_of_a), said(alone));
+        let label = ".kubernetes.io/metadata.name: field not declared in schema";
+        assert_eq!(said(label), said(alone));
         let inside = ".s.n: field not declared in schema";
         let around = format!("errors:\n  {type_of_a}\n  {inside}");
         assert_ne!(said(&around), said(inside));
