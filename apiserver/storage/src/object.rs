@@ -20,6 +20,8 @@ pub struct Object {
     members: usize,
     digits: Range<usize>,
     read_back: ReadBack,
+    /// The name that it has, if it is not the one in its path.
+    own_name: Option<Box<str>>,
 }
 
 /// The labels of an object: there are few of them, and many objects, so that a map would take more room than the labels.
@@ -78,6 +80,7 @@ pub enum ReadBack {
 #[derive(Debug)]
 pub struct Draft {
     labels: Labels,
+    name: Box<str>,
     text: Vec<u8>,
     members: usize,
     hole: usize,
@@ -96,8 +99,10 @@ impl Draft {
         let mut text = Vec::with_capacity(8192 + managed_fields.map_or(0, <[u8]>::len));
         let Places { members, revision } = write_stored(&mut text, object, managed_fields);
         text.push(b'\n');
+        let name = object.pointer("/metadata/name").and_then(Value::as_str);
         Self {
             labels: Labels::of(object),
+            name: name.unwrap_or_default().into(),
             text,
             members,
             hole: revision,
@@ -125,7 +130,10 @@ impl Draft {
         let end = self.hole + digits.len();
         self.text.splice(self.hole..self.hole, digits.into_bytes());
         self.text.shrink_to_fit();
+        let own_name =
+            (!self.name.is_empty() && *self.name != *name_in(&path)).then_some(self.name);
         Object {
+            own_name,
             revision,
             path,
             labels: self.labels,
@@ -141,6 +149,7 @@ impl Draft {
         let labels = std::mem::take(&mut self.labels);
         let (members, hole) = (self.members, self.hole);
         Object {
+            own_name: None,
             revision: 0,
             path,
             labels,
@@ -255,9 +264,13 @@ impl Object {
     /// Returns the name.
     #[inline]
     pub fn name(&self) -> &str {
-        self.path
-            .split_once('/')
-            .map_or(&self.path, |(_, name)| name)
+        name_in(&self.path)
+    }
+
+    /// Returns the name that it has, if it is not the one in its path: a webhook has changed it while the object was applied.
+    #[inline]
+    pub fn own_name(&self) -> Option<&str> {
+        self.own_name.as_deref()
     }
 
     /// Returns the object as it was when it was deleted at a revision.
@@ -275,6 +288,7 @@ impl Object {
             members: self.members,
             digits: self.digits.start..self.digits.start + digits.len(),
             read_back: self.read_back,
+            own_name: self.own_name.clone(),
         }
     }
 
@@ -304,6 +318,10 @@ impl Object {
         let (revision, draft) = Draft::kept(kept)?;
         Some(draft.at(path.to_owned(), revision))
     }
+}
+
+fn name_in(path: &str) -> &str {
+    path.split_once('/').map_or(path, |(_, name)| name)
 }
 
 impl Draft {

@@ -1,5 +1,6 @@
 //! GET and LIST.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use http::{Response, StatusCode};
@@ -149,7 +150,11 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
         })?;
     let is_stored = call.resource.kind != component_statuses::KIND;
     let mut objects = if is_stored {
-        listed.objects
+        let mut objects = listed.objects;
+        if limit == usize::MAX {
+            by_own_names(&mut objects);
+        }
+        objects
     } else {
         component_statuses::all()
     };
@@ -194,6 +199,20 @@ pub(crate) async fn collect(call: &Call) -> Result<(Vec<Arc<Object>>, ListMeta)>
         remaining,
     };
     Ok((objects, meta))
+}
+
+/// Puts the objects of a list where the real server's watch cache has them: by the names that they have, of several with one name
+/// the last.
+fn by_own_names(objects: &mut Vec<Arc<Object>>) {
+    if objects.iter().all(|object| object.own_name().is_none()) {
+        return;
+    }
+    let place = |object: &Object| {
+        let name = object.own_name().unwrap_or(object.name());
+        object.path[..object.path.len() - object.name().len()].to_owned() + name
+    };
+    objects.sort_by_cached_key(|object| (place(object), Reverse(object.revision)));
+    objects.dedup_by_key(|object| place(object));
 }
 
 impl ListOptions {

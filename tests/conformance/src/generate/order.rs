@@ -30,7 +30,7 @@ pub(crate) fn settled(outcome: &Value) -> Value {
         Value::Array(items) => items.iter().map(settled).collect(),
         Value::String(why) if is_allowed(why) => ALLOWED.into(),
         Value::String(why) => {
-            let why = any_key_twice(why);
+            let why = any_key(why);
             errors_of_apply(&why).map_or_else(|| why.into_owned().into(), Value::from)
         }
         other => other.clone(),
@@ -61,10 +61,17 @@ fn without_bindings(outcome: &Value) -> Value {
 
 const INSERTED: &str = "insert failed: key ";
 const THERE: &str = " already exists";
+const NO_TEXT: [&str; 2] = [
+    "could not marshal to JSON: unsupported type conversion from 'int' to string",
+    "could not marshal to JSON: type conversion error from bool to 'string'",
+];
 
-/// What an expression says of a key that it makes twice, without the key: of several in a Go map, it names the first that it meets.
-/// Those in a list have an order; cases of ours hold to it.
-fn any_key_twice(why: &str) -> Cow<'_, str> {
+/// What an expression says of a key, without the key: of several that it makes twice or that are no text, it names the first that it
+/// meets in a Go map. Those in a list have an order, and one alone is named; cases of ours hold to it.
+fn any_key(why: &str) -> Cow<'_, str> {
+    if let Some(known) = NO_TEXT.into_iter().find(|known| why.ends_with(known)) {
+        return why.replace(known, NO_TEXT[0]).into();
+    }
     let split = why.split_once(INSERTED);
     let split = split.and_then(|(before, from)| Some((before, from.split_once(THERE)?.1)));
     split.map_or(Cow::Borrowed(why), |(before, after)| {
@@ -218,6 +225,14 @@ mod tests {
         let text = |list: &str| settled(&json!(format!("no patch: errors:\n  {list}")));
         assert_eq!(text(".b: x\n  .a: y"), text(".a: y\n  .b: x"));
         assert_ne!(text(".b: x\n  .a: y"), text(".a: x\n  .b: y"));
+    }
+
+    #[test]
+    fn of_keys_that_are_no_text_any_may_be_named() {
+        let [one, other] = NO_TEXT.map(|why| settled(&json!({"message": why})));
+        assert_eq!(one, other);
+        let third = "could not marshal to JSON: unsupported type conversion from 'uint' to string";
+        assert_ne!(one, settled(&json!({"message": third})));
     }
 
     #[test]
