@@ -369,6 +369,19 @@ mod tests {
     }
 
     #[test]
+    fn a_name_that_is_not_that_of_the_path_is_known() {
+        let object = |metadata: Value| {
+            let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+            Draft::new(&value).at("default/x".to_owned(), 1)
+        };
+        assert_eq!(object(json!({"name": "x"})).own_name(), None);
+        assert_eq!(object(json!({})).own_name(), None);
+        let renamed = object(json!({"name": "y"}));
+        assert_eq!((renamed.name(), renamed.own_name()), ("x", Some("y")));
+        assert_eq!(renamed.deleted_at(2).own_name(), Some("y"));
+    }
+
+    #[test]
     fn the_same_content_is_recognised_at_another_revision() {
         let value = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}});
         let object = Draft::new(&value).at("default/x".to_owned(), 9_999);
