@@ -267,7 +267,7 @@ impl Object {
         name_in(&self.path)
     }
 
-    /// Returns the name that it has, if it is not the one in its path: a webhook has changed it while the object was applied.
+    /// Returns the name that it has, if it is not the one in its path: a webhook or a policy has changed it while the object was applied.
     #[inline]
     pub fn own_name(&self) -> Option<&str> {
         self.own_name.as_deref()

@@ -41,6 +41,19 @@ impl Outcomes {
         Report::new(cases, &settled(&self.real), &settled(&self.embedded), known)
     }
 
+    /// Whether the outcomes of a case differ in the answers to its steps, and in nothing beside them, such as what hooks were asked.
+    pub(crate) fn differ_in_steps_alone(&self, title: &str) -> bool {
+        let beside = |outcomes: &BTreeMap<String, Value>| {
+            let mut outcome = outcomes.get(title).map(settled)?;
+            let steps = outcome.as_object_mut()?.remove("steps")?;
+            Some((outcome, steps))
+        };
+        match [beside(&self.real), beside(&self.embedded)] {
+            [Some((real, steps)), Some((embedded, ours))] => real == embedded && steps != ours,
+            _ => false,
+        }
+    }
+
     /// The comparison in which it does.
     pub(crate) fn report(&self, cases: &[Case], known: &Known) -> Report {
         Report::new(cases, &self.real, &self.embedded, known)
@@ -224,6 +237,24 @@ mod tests {
             without_own_warnings(&mut outcome);
             assert_eq!(outcome, json!({"steps": [{"headers": left}, {}]}));
         }
+    }
+
+    #[test]
+    fn what_differs_beside_the_steps_is_told_apart() {
+        let outcome = |code: u16, asked: &str| {
+            let outcome = json!({"steps": [{"code": code}], "asked": [asked]});
+            BTreeMap::from([("a".to_owned(), outcome)])
+        };
+        let differ = |code: u16, asked: &str| {
+            let (real, embedded) = (outcome(200, "x"), outcome(code, asked));
+            Outcomes { real, embedded }.differ_in_steps_alone("a")
+        };
+        assert!(differ(201, "x"));
+        assert!(!differ(201, "y"));
+        assert!(!differ(200, "y"));
+        assert!(!differ(200, "x"));
+        let (real, embedded) = (outcome(200, "x"), BTreeMap::new());
+        assert!(!Outcomes { real, embedded }.differ_in_steps_alone("a"));
     }
 
     #[test]
