@@ -32,7 +32,7 @@ mod schema;
 mod time;
 mod walk;
 
-pub use changes::{Changes, conform_changes, conform_type};
+pub use changes::{Changes, conform_changes, conform_type, conform_unstructured};
 pub use converter::converter_words;
 pub(crate) use empties::is_zero_time;
 pub use empties::{

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::walk::{Conformed, Place, Step, Stop, Walk, complete, describe};
+use super::walk::{Conformed, Place, Reader, Step, Stop, Walk, complete, describe};
 use crate::meta::GroupVersionKind;
 use crate::types::{self, Field, Shape, Type, TypeRef};
 
@@ -60,7 +60,24 @@ pub fn conform_changes(
     changes: &Changes,
 ) -> Result<Conformed, String> {
     match types::root(kind) {
-        Some(root) => conform_to(root, value, changes),
+        Some(root) => conform_to(root, value, changes, Reader::Decoder),
+        None => Ok(Conformed::default()),
+    }
+}
+
+/// Conforms an object as Go's converter from unstructured objects does, which a strategic merge patch goes through.
+///
+/// The unknown fields are all that there are, and their paths have no keys of the maps around them.
+///
+/// # Errors
+///
+/// As of [`conform`](super::conform).
+pub fn conform_unstructured(
+    kind: &GroupVersionKind,
+    value: &mut Value,
+) -> Result<Conformed, String> {
+    match types::root(kind) {
+        Some(root) => conform_to(root, value, &Changes::Whole, Reader::Converter),
         None => Ok(Conformed::default()),
     }
 }
@@ -73,12 +90,17 @@ pub fn conform_changes(
 /// The text of Go's decoder for a value of this type alone.
 pub fn conform_type(name: &str, value: &mut Value) -> Result<Conformed, String> {
     match types::by_name(name) {
-        Some(of) => conform_to(of, value, &Changes::Whole),
+        Some(of) => conform_to(of, value, &Changes::Whole, Reader::Decoder),
         None => Ok(Conformed::default()),
     }
 }
 
-fn conform_to(of: TypeRef, value: &mut Value, changes: &Changes) -> Result<Conformed, String> {
+fn conform_to(
+    of: TypeRef,
+    value: &mut Value,
+    changes: &Changes,
+    reader: Reader,
+) -> Result<Conformed, String> {
     let ty = of.inner();
     let Value::Object(object) = value else {
         let what = describe(value);
@@ -88,6 +110,7 @@ fn conform_to(of: TypeRef, value: &mut Value, changes: &Changes) -> Result<Confo
         ));
     };
     let mut walk = Walk::new();
+    walk.reader = reader;
     let walked = match changes {
         Changes::Whole => walk.fields(object, ty, None, 0),
         Changes::Within(members) => walk.changed_fields(object, ty, members, None, 0),

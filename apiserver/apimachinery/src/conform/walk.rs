@@ -29,8 +29,18 @@ pub struct Conformed {
     pub empties: bool,
 }
 
+/// Which of Go's readers finds the unknown fields.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// The decoder of JSON.
+    Decoder,
+    /// The converter from unstructured objects: it finds all of them, and does not know the keys of the maps around them.
+    Converter,
+}
+
 pub(super) struct Walk {
     pub(super) conformed: Conformed,
+    pub(super) reader: Reader,
     /// False inside values that Go decodes apart, where it no longer looks for unknown fields.
     pub(super) reporting: bool,
     /// The first value of a wrong type; Go reads on behind it.
@@ -79,6 +89,7 @@ impl Walk {
     pub(super) fn new() -> Self {
         Self {
             conformed: Conformed::default(),
+            reader: Reader::Decoder,
             reporting: true,
             wrong: None,
             faults: None,
@@ -246,12 +257,12 @@ impl Walk {
 
     pub(super) fn unknown_field(&mut self, parent: Option<&Place<'_>>, key: &str) {
         let unknown = &mut self.conformed.unknown;
-        if !self.reporting || unknown.len() >= MAX_UNKNOWN {
+        if !self.reporting || (self.reader == Reader::Decoder && unknown.len() >= MAX_UNKNOWN) {
             return;
         }
         let mut path = String::new();
         if let Some(parent) = parent {
-            parent.write(&mut path);
+            parent.write_for(self.reader, &mut path);
             path.push('.');
         }
         path.push_str(key);
@@ -306,15 +317,20 @@ impl Fault {
 impl Place<'_> {
     /// The path as the strict decoder shows it: with indices and keys.
     pub(super) fn write(&self, out: &mut String) {
+        self.write_for(Reader::Decoder, out);
+    }
+
+    fn write_for(&self, reader: Reader, out: &mut String) {
         if let Some(parent) = self.parent {
-            parent.write(out);
+            parent.write_for(reader, out);
         }
         match self.step {
             Step::Index(index) => {
                 let _ = write!(out, "[{index}]");
             }
             Step::Field(_, field) => join(out, field.name),
-            Step::Key(key) => join(out, key),
+            Step::Key(key) if reader == Reader::Decoder => join(out, key),
+            Step::Key(_) => {}
         }
     }
 

@@ -4,7 +4,8 @@ use http::{Response, StatusCode};
 use kubewright_apiextensions::custom::empties;
 use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::conform::{
-    Conformed, conform, converter_words, cut_integers, first_fault_in_turn, settle_numbers,
+    Conformed, conform, conform_unstructured, converter_words, cut_integers, first_fault_in_turn,
+    settle_numbers,
 };
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::go_text::{GoText, quoted};
@@ -256,7 +257,7 @@ impl Patch {
                 let own = unconvertible_kind(&object).map(|why| converter_words(&why, &object));
                 decode::set_kind(kind, &mut object);
                 cut_integers(kind, &mut object);
-                let decoded = own.map_or_else(|| conform(kind, &mut object), Err);
+                let decoded = own.map_or_else(|| conform_unstructured(kind, &mut object), Err);
                 if decoded.is_err() {
                     return Err(refused(&strategic_fault(kind, current, patch)?));
                 }
@@ -276,7 +277,10 @@ impl Patch {
         };
         let Conformed { unknown, empties } = decoded.map_err(|why| refused(&why))?;
         let found = problems.len();
-        problems.extend(decode::said_of(&unknown));
+        match content {
+            Content::Strategic(_) => problems.extend(said_by_converter(&unknown)),
+            _ => problems.extend(decode::said_of(&unknown)),
+        }
         if let Ok(Content::Json(patch)) = &self.content
             && (found > 0 || unknown.len() > 1)
         {
@@ -345,6 +349,16 @@ impl Patch {
     }
 }
 
+/// What Go's converter from unstructured objects has to say of the fields that the kind does not have.
+fn said_by_converter(unknown: &[String]) -> Vec<String> {
+    let mut said: Vec<String> = unknown
+        .iter()
+        .map(|path| format!("unknown field \"{path}\""))
+        .collect();
+    said.sort();
+    said
+}
+
 /// Makes what was applied an object of its kind.
 fn conform_applied(
     call: &Call,
@@ -371,9 +385,10 @@ fn conform_applied(
 fn read_apply(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
     let decoding = |why: String| Status::bad_request(format!("{UNREADABLE}{why}"));
     let from_yaml = |why: &str| format!("{FROM_YAML}{why}");
-    let parsed =
+    let mut parsed =
         yaml::parse(&call.body).map_err(|error| decoding(from_yaml(&error.to_string())))?;
     problems.extend(parsed.duplicates.iter().map(|why| from_yaml(why)));
+    settle_numbers(&mut parsed.value);
     match parsed.value {
         Value::Object(_) => Ok(Content::Apply(parsed.value)),
         Value::Null => Ok(Content::Apply(Value::Object(Map::new()))),
