@@ -12,7 +12,7 @@ pub(crate) fn resource_list(list: &mut Value) {
     for quantity in list.values_mut() {
         let fine = quantity
             .as_str()
-            .is_some_and(|text| text.ends_with(['n', 'u']));
+            .is_some_and(|text| text.ends_with(['n', 'u']) || text.contains("e-"));
         if fine && let Some(parsed) = Quantity::from_value(quantity) {
             *quantity = parsed.rounded_up_to_milli().to_string().into();
         }
