@@ -25,7 +25,7 @@
 mod changes;
 mod converter;
 mod empties;
-mod integers;
+mod numbers;
 mod quantity;
 mod scalar;
 mod schema;
@@ -38,7 +38,7 @@ pub(crate) use empties::is_zero_time;
 pub use empties::{
     Medium, UnseenBytes, part_with_bytes, unseen_bytes, write_empties, write_part_empties,
 };
-pub use integers::{cut_integers, settle_numbers};
+pub use numbers::{convert_numbers, settle_numbers};
 pub use time::{ZERO_MICRO_TIME, ZERO_TIME, written_time};
 pub use walk::Conformed;
 
@@ -46,7 +46,7 @@ use serde_json::Value;
 
 use crate::meta::GroupVersionKind;
 use crate::types;
-use walk::{Fault, Walk};
+use walk::{Fault, Reader, Walk};
 
 /// Checks that Go reads a text as a time of RFC 3339.
 ///
@@ -94,12 +94,13 @@ pub fn first_fault(kind: &GroupVersionKind, value: &mut Value, paths: &[String])
     Some(first.why)
 }
 
-/// Returns the first error in an object in the order of the fields of Go's structs.
+/// Returns the first error of Go's converter in an object, in the order of the fields of Go's structs.
 pub fn first_fault_in_turn(kind: &GroupVersionKind, value: &mut Value) -> Option<String> {
     let (root, Value::Object(object)) = (types::root(kind)?.inner(), value) else {
         return None;
     };
     let mut walk = Walk::new();
+    walk.reader = Reader::Converter;
     walk.faults = Some(Vec::new());
     // What ends the walk is among the faults.
     drop(walk.fields(object, root, None, 0));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use kubewright_apiextensions::custom::Custom;
 use kubewright_apimachinery::conform::{
-    Medium, conform, converter_words, cut_integers, write_empties,
+    Medium, conform, convert_numbers, converter_words, write_empties,
 };
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::json::{order, ordered};
@@ -181,7 +181,7 @@ fn apply_configuration(
     let unconverted = literal::unconverted(value);
     let applied = merge_unowned(registry, kind, object, &patch, &unconverted);
     let mut applied = applied.map_err(|why| format!("error applying patch: {why}"))?;
-    cut_integers(kind, &mut applied);
+    convert_numbers(kind, &mut applied);
     typed(kind, &mut applied).map_err(|why| {
         let why = converter_words(&why, &applied);
         let (group, version, kind) = (&kind.group, &kind.version, &kind.kind);

@@ -2,7 +2,8 @@
 
 use serde_json::{Number, Value};
 
-use super::walk::{Fate, Place, Stop, Walk, describe};
+use super::numbers::written;
+use super::walk::{Fate, Place, Reader, Stop, Walk, describe};
 use super::{quantity, settle_numbers, time};
 use crate::go_base64;
 use crate::types::{Shape, Slot};
@@ -58,7 +59,7 @@ impl Walk {
             (Shape::Quantity, _) => return quantity_of(value),
             (Shape::Time, _) => return time_of(value, time::Precision::Seconds, place),
             (Shape::MicroTime, _) => return time_of(value, time::Precision::Micros, place),
-            (Shape::IntOrString, _) => int_or_string(value, place)?,
+            (Shape::IntOrString, _) => self.int_or_string(value, place)?,
             (Shape::Json, _) => {
                 settle_numbers(value);
                 empty(value.is_null())
@@ -69,6 +70,21 @@ impl Walk {
                 Fate::Keep
             }
         })
+    }
+
+    /// Go's `IntOrString` is text if the JSON begins with a quote, and else whatever an `int32` can be read from.
+    fn int_or_string(&self, value: &Value, place: &Place<'_>) -> Result<Fate, Stop> {
+        let what = match value {
+            Value::String(_) => return Ok(Fate::Keep),
+            Value::Number(number) => match (number.as_i64().map(i32::try_from), self.reader) {
+                (Some(Ok(_)), _) => return Ok(Fate::Keep),
+                (_, Reader::Decoder) => format!("number {number}"),
+                // It reads the number that Go writes.
+                (_, Reader::Converter) => format!("number {}", written(value)),
+            },
+            other => describe(other),
+        };
+        Err(Stop(place.cannot_unmarshal(&what, "int32")))
     }
 
     /// Go reads bytes from a list of numbers too.
@@ -104,19 +120,6 @@ fn quantity_of(value: &mut Value) -> Result<Fate, Stop> {
         Err(error) => return Err(Stop(error.to_owned())),
     }
     Ok(Fate::Keep)
-}
-
-/// Go's `IntOrString` is text if the JSON begins with a quote, and else whatever an `int32` can be read from.
-fn int_or_string(value: &Value, place: &Place<'_>) -> Result<Fate, Stop> {
-    let what = match value {
-        Value::String(_) => return Ok(Fate::Keep),
-        Value::Number(number) => match number.as_i64().map(i32::try_from) {
-            Some(Ok(_)) => return Ok(Fate::Keep),
-            _ => format!("number {number}"),
-        },
-        other => describe(other),
-    };
-    Err(Stop(place.cannot_unmarshal(&what, "int32")))
 }
 
 fn time_of(value: &mut Value, precision: time::Precision, place: &Place<'_>) -> Result<Fate, Stop> {

@@ -4,7 +4,7 @@ use http::{Response, StatusCode};
 use kubewright_apiextensions::custom::empties;
 use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::conform::{
-    Conformed, conform, conform_unstructured, converter_words, cut_integers, first_fault_in_turn,
+    Conformed, conform_unstructured, convert_numbers, converter_words, first_fault_in_turn,
     settle_numbers,
 };
 use kubewright_apimachinery::field::{FieldError, Path};
@@ -256,7 +256,7 @@ impl Patch {
                 // The result is of the kind, whatever it says of itself, but for what is no text.
                 let own = unconvertible_kind(&object).map(|why| converter_words(&why, &object));
                 decode::set_kind(kind, &mut object);
-                cut_integers(kind, &mut object);
+                convert_numbers(kind, &mut object);
                 let decoded = own.map_or_else(|| conform_unstructured(kind, &mut object), Err);
                 if decoded.is_err() {
                     return Err(refused(&strategic_fault(kind, current, patch)?));
@@ -378,8 +378,8 @@ fn conform_applied(
         }
         return Ok(Conformed::default());
     }
-    cut_integers(kind, object);
-    conform(kind, object)
+    convert_numbers(kind, object);
+    conform_unstructured(kind, object)
 }
 
 fn read_apply(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
@@ -470,8 +470,9 @@ fn read_merge(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
 
 fn read_strategic(call: &Call, problems: &mut Vec<String>) -> Result<Content> {
     let bad = |why: String| Status::bad_request(why);
-    let parsed = json::parse(&call.body).map_err(|error| bad(error.to_string()))?;
+    let mut parsed = json::parse(&call.body).map_err(|error| bad(error.to_string()))?;
     *problems = parsed.duplicates;
+    settle_numbers(&mut parsed.value);
     match parsed.value {
         Value::Object(patch) => Ok(Content::Strategic(patch)),
         Value::Null => Ok(Content::Strategic(Map::new())),
@@ -493,7 +494,7 @@ fn strategic_fault(
         return Ok(why);
     }
     decode::set_kind(kind, &mut object);
-    cut_integers(kind, &mut object);
+    convert_numbers(kind, &mut object);
     let why = first_fault_in_turn(kind, &mut object.clone());
     Ok(converter_words(&why.unwrap_or_default(), &object))
 }

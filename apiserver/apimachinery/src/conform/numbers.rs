@@ -1,15 +1,19 @@
-//! Numbers on their way into Go's integers, where a converter and not a decoder puts them there: fractions of nothing go, and
-//! what is too large is cut. Where no type asks for an integer, what is too large for one is a float.
+//! Numbers on their way into Go's types, where a converter and not a decoder puts them there: fractions of nothing go, what is too
+//! large for an integer is cut, and a type that decodes itself reads what Go writes. Where no type asks for an integer, what is
+//! too large for one is a float.
 
 use serde_json::{Map, Number, Value};
 
+use crate::json::write;
 use crate::meta::GroupVersionKind;
 use crate::types;
 use crate::types::{Shape, Slot, Type};
 
-/// Converts whole floats to integers where the kind has integers, and wraps them at the size of the field, as Go's converter does.
-/// Other numbers stay as they are.
-pub fn cut_integers(kind: &GroupVersionKind, object: &mut Value) {
+/// Converts the numbers of an object as Go's converter from unstructured objects does.
+///
+/// Whole floats become integers where the kind has integers, wrapped at the size of the field. Quantities, and data of any form,
+/// are read from the text that Go writes for a float. Other numbers stay as they are.
+pub fn convert_numbers(kind: &GroupVersionKind, object: &mut Value) {
     if let (Some(ty), Value::Object(members)) = (types::root(kind), object) {
         members_of(members, ty.inner());
     }
@@ -35,6 +39,11 @@ fn cut(value: &mut Value, slot: &'static Slot) {
                 *value = whole.into();
             }
         }
+        // What decodes itself reads the number that Go writes.
+        (Shape::Quantity, Value::Number(number)) if number.is_f64() => {
+            *value = Value::String(written(value));
+        }
+        (Shape::Raw | Shape::Json, _) => as_written(value),
         (Shape::Int32 | Shape::Int64, Value::Number(number)) => {
             let Some(whole) = number.as_i64().or_else(|| whole(number.as_f64()?)) else {
                 return;
@@ -59,6 +68,28 @@ fn cut(value: &mut Value, slot: &'static Slot) {
         }
         _ => {}
     }
+}
+
+/// Replaces what Go holds as a float by what is read from the text that it writes for it: `1.0` by `1`.
+fn as_written(value: &mut Value) {
+    match value {
+        Value::Number(number) if !number.is_i64() => {
+            settle_numbers(value);
+            if let Ok(read) = serde_json::from_str(&written(value)) {
+                *value = read;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(as_written),
+        Value::Object(members) => members.values_mut().for_each(as_written),
+        _ => {}
+    }
+}
+
+/// The text that Go writes for a value.
+pub(super) fn written(value: &Value) -> String {
+    let mut text = Vec::new();
+    write(&mut text, value);
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// Go holds a whole number that 64 bits do not hold as a float. What is written with a point or an exponent is one, too, until
@@ -123,7 +154,7 @@ mod tests {
             (json!("x"), json!("x")),
         ] {
             let mut lease = json!({"spec": {"leaseDurationSeconds": sent, "unknown": 1.0}});
-            cut_integers(&kind, &mut lease);
+            convert_numbers(&kind, &mut lease);
             assert_eq!(lease["spec"]["leaseDurationSeconds"], kept, "{sent}");
             assert_eq!(lease["spec"]["unknown"], json!(1.0));
         }
