@@ -97,6 +97,9 @@ pub enum Form {
     Map(Arc<Declared>),
     /// An object with declared fields, by the names of the fields in JSON: `properties`.
     Object(BTreeMap<String, Arc<Declared>>),
+    /// An object with declared fields whose type is that of a map: `properties` beside `additionalProperties`. Such a definition
+    /// is refused, but its defaults are tried by its rules nevertheless.
+    MapOfFields(Arc<Declared>, BTreeMap<String, Arc<Declared>>),
     /// Any JSON, which the API server holds in the Go types of a built-in kind: its lists and maps are not compared with
     /// values of other types, and its maps have no keys but strings. Fields of these names hold JSON nevertheless.
     Native(&'static [&'static str]),
@@ -190,7 +193,9 @@ impl Declared {
     /// The declaration of the items of a list or the values of a map.
     pub(crate) fn element(&self) -> Option<&Self> {
         match &self.form {
-            Form::List(element, _) | Form::Map(element) => Some(element),
+            Form::List(element, _) | Form::Map(element) | Form::MapOfFields(element, _) => {
+                Some(element)
+            }
             Form::Native(_) => Some(self),
             _ => None,
         }
@@ -220,7 +225,7 @@ impl Declared {
         members
             .keys()
             .filter_map(|name| match &self.form {
-                Form::Object(fields) => fields
+                Form::Object(fields) | Form::MapOfFields(_, fields) => fields
                     .contains_key(name)
                     .then(|| escape(name).unwrap_or_else(|| name.clone())),
                 _ => Some(name.clone()),

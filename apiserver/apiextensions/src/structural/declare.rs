@@ -94,7 +94,11 @@ impl Names {
                     add_own_fields(&mut properties);
                 }
                 match additional {
-                    // Beside them, properties are not seen.
+                    // Expressions have the type of a map, and read the properties alone.
+                    Some(values) if !properties.is_empty() => Declared {
+                        form: Form::MapOfFields(values.clone(), properties),
+                        ..map(schema, values)
+                    },
                     Some(values) => map(schema, values),
                     None => self.object(schema, properties),
                 }

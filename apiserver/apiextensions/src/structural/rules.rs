@@ -108,7 +108,9 @@ fn own_names(declared: &Declared, name: &str, names: &mut HashMap<String, String
             }
         }
         Form::List(items, _) => own_names(items, &format!("{name}.@idx"), names),
-        Form::Map(values) => own_names(values, &format!("{name}.@elem"), names),
+        Form::Map(values) | Form::MapOfFields(values, _) => {
+            own_names(values, &format!("{name}.@elem"), names);
+        }
         _ => {}
     }
 }

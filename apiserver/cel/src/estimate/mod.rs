@@ -264,7 +264,7 @@ impl<'d> Estimate<'d> {
         match self.place(range) {
             None => Place(Some(At::Value(self.root))),
             Some(Place(Some(At::Value(declared)))) if !is_list => {
-                let is_map = matches!(declared.form, Form::Map(_));
+                let is_map = matches!(declared.form, Form::Map(_) | Form::MapOfFields(..));
                 Place(is_map.then_some(At::Key))
             }
             Some(_) => Place(None),
