@@ -30,7 +30,7 @@ impl List<'_> {
         }
         let mut failure = None;
         for item in self.iter() {
-            match item_equal(&item, value) {
+            match part_equal(&item, value) {
                 Ok(true) => return Ok(true),
                 Ok(false) => {}
                 // What is no value of its type may be the one that is looked for.
@@ -49,8 +49,8 @@ impl List<'_> {
     }
 }
 
-/// Whether an item of a list with a schema equals a value. Where the schema says list or map, null is of another type.
-fn item_equal(item: &Value<'_>, value: &Value<'_>) -> Result<bool, Failure> {
+/// Whether a part of a value with a schema equals a value. Where the schema says list or map, null is of another type.
+pub(super) fn part_equal(item: &Value<'_>, value: &Value<'_>) -> Result<bool, Failure> {
     match (item, value) {
         (Value::List(List::Declared(..)) | Value::Map(Map::Declared(..)), Value::Null) => {
             Err(Failure::no_such_overload())
@@ -178,6 +178,11 @@ fn maps_equal(left: &Map<'_>, right: &Map<'_>) -> Result<bool, Failure> {
     if let (Map::Declared(left, of), Map::Declared(right, _)) = (left, right) {
         return of.is_same(left, right);
     }
+    if let Map::Declared(members, of) = left
+        && !of.is_native()
+    {
+        return of.is_map(members, right);
+    }
     let same = left.len() == right.len()
         && left.entries().iter().all(|(key, value)| {
             right
@@ -216,7 +221,7 @@ fn lists_are_equal(left: &List<'_>, right: &List<'_>) -> Result<bool, Failure> {
                 let is_same = match rule {
                     Rule::Lenient => equal(&left, &right).unwrap_or(true),
                     Rule::Native => equal(&left, &right).unwrap_or(false),
-                    Rule::Strict => item_equal(&left, &right)?,
+                    Rule::Strict => part_equal(&left, &right)?,
                 };
                 if !is_same {
                     return Ok(false);

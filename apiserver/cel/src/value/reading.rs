@@ -4,7 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE;
 use serde_json::Value as Json;
 
-use super::{List, Map, Value, equal};
+use super::compare::part_equal;
+use super::{List, Map, Text, Value};
 use crate::declared::{Declared, Form, Items};
 use crate::escape::unescape;
 use crate::failure::Failure;
@@ -53,13 +54,14 @@ impl Declared {
             (Form::List(..) | Form::Native(_), Json::Array(items)) => {
                 Value::List(List::Declared(items, self))
             }
-            (Form::Map(_) | Form::Object(_) | Form::Native(_), Json::Object(members)) => {
-                Value::Map(Map::Declared(members, self))
-            }
+            (
+                Form::Map(_) | Form::Object(_) | Form::MapOfFields(..) | Form::Native(_),
+                Json::Object(members),
+            ) => Value::Map(Map::Declared(members, self)),
             (Form::List(..), _) => {
                 invalid("expected an array for the provided schema with type=array")
             }
-            (Form::Map(_) | Form::Object(_), _) => {
+            (Form::Map(_) | Form::Object(_) | Form::MapOfFields(..), _) => {
                 invalid("expected a map for the provided schema with type=object")
             }
             (Form::Native(_), _) => Value::from_json(json),
@@ -88,7 +90,7 @@ impl Declared {
     ) -> Option<Value<'a>> {
         match &self.form {
             Form::Map(element) => Some(element.read(members.get(key)?)),
-            Form::Object(fields) => {
+            Form::Object(fields) | Form::MapOfFields(_, fields) => {
                 let name = unescape(key)?;
                 let field = fields.get(&name)?;
                 let value = members.get(&name).filter(|value| !value.is_null())?;
@@ -98,6 +100,37 @@ impl Declared {
             Form::Native(_) => Some(self.read(members.get(key)?)),
             _ => None,
         }
+    }
+
+    /// Whether an object of this kind says the same as a map that has no schema. It is asked by the names of JSON.
+    pub(crate) fn is_map(
+        &self,
+        members: &serde_json::Map<String, Json>,
+        map: &Map<'_>,
+    ) -> Result<bool, Failure> {
+        if members.len() != map.len() {
+            return Ok(false);
+        }
+        for name in members.keys() {
+            let is_known = match &self.form {
+                Form::Map(_) => true,
+                Form::Object(fields) | Form::MapOfFields(_, fields) => fields.contains_key(name),
+                _ => false,
+            };
+            if !is_known {
+                return Err(Failure::no_such_overload());
+            }
+            let key = Value::String(Text::Borrowed(name));
+            let is_same = match (self.find(members, name), map.find(&key)) {
+                (Some(value), Some(other)) => part_equal(&value, &other)?,
+                (None, None) => true,
+                _ => false,
+            };
+            if !is_same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether two objects of this kind say the same. Fields that the schema does not know are compared as JSON, and only
@@ -113,18 +146,18 @@ impl Declared {
         if left.len() != right.len() {
             return Ok(false);
         }
-        let is_object = matches!(self.form, Form::Object(_));
+        let is_object = matches!(self.form, Form::Object(_) | Form::MapOfFields(..));
         let said = |value: &&Json| !(is_object && value.is_null());
         for (name, value) in left {
             let other = right.get(name);
             let known = match &self.form {
                 Form::Map(element) => Some(element),
-                Form::Object(fields) => fields.get(name),
+                Form::Object(fields) | Form::MapOfFields(_, fields) => fields.get(name),
                 _ => None,
             };
             let is_same = match (known, Some(value).filter(said), other.filter(said)) {
                 (Some(known), Some(value), Some(other)) => {
-                    equal(&known.read(value), &known.read(other))?
+                    part_equal(&known.read(value), &known.read(other))?
                 }
                 (Some(_), None, None) => true,
                 (Some(_), ..) => false,
