@@ -66,15 +66,24 @@ pub(super) struct Running {
     pub(super) trust: tokio::sync::watch::Receiver<Option<Trust>>,
 }
 
-/// The phases that the Secret went through.
+/// The phases that the Secret went through, and when each began.
 pub(super) struct Phases {
-    seen: Arc<Mutex<Vec<Phase>>>,
+    seen: Arc<Mutex<Vec<(Phase, Instant)>>>,
     task: JoinHandle<()>,
 }
 
 impl Phases {
     pub(super) fn seen(&self) -> Vec<Phase> {
-        locked(&self.seen).clone()
+        locked(&self.seen).iter().map(|(phase, _)| *phase).collect()
+    }
+
+    /// Waits until there were that many, and returns when the last of them began.
+    pub(super) async fn began(&self, count: usize) -> Instant {
+        let phase = format!("phase {count}");
+        eventually(&phase, async || {
+            locked(&self.seen).get(count - 1).map(|(_, began)| *began)
+        })
+        .await
     }
 }
 
@@ -213,7 +222,7 @@ impl Cluster {
     pub(super) async fn follow_phases(&self) -> Phases {
         let (secrets, now) = (self.secrets(), self.secret().await);
         let mut version = now.metadata.resource_version.clone().unwrap();
-        let seen = Arc::new(Mutex::new(vec![phase(now)]));
+        let seen = Arc::new(Mutex::new(vec![(phase(now), Instant::now())]));
         let phases = Arc::clone(&seen);
         let task = tokio::spawn(async move {
             loop {
@@ -222,8 +231,8 @@ impl Cluster {
                 while let Some(WatchEvent::Modified(secret)) = events.try_next().await.unwrap() {
                     version = secret.metadata.resource_version.clone().unwrap();
                     let mut phases = locked(&phases);
-                    phases.push(phase(secret));
-                    phases.dedup();
+                    phases.push((phase(secret), Instant::now()));
+                    phases.dedup_by_key(|(phase, _)| *phase);
                 }
             }
         });
