@@ -29,6 +29,15 @@ fn every_minute(command: &[&str], spec: &Value) -> Value {
     cron
 }
 
+/// A cluster whose clock and whose first object are of the same minute: objects have real times, and the clock of the controllers
+/// stands still while the server works.
+fn within_a_minute() -> Cluster {
+    while jiff::Timestamp::now().as_second().rem_euclid(60) >= 57 {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    all()
+}
+
 async fn minutes(count: u64) {
     tokio::time::sleep(Duration::from_mins(count)).await;
     settled().await;
@@ -51,7 +60,7 @@ async fn reasons(cluster: &Cluster) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn a_job_is_created_at_each_time_and_the_history_is_kept_short() {
-    let cluster = all();
+    let cluster = within_a_minute();
     let limits = json!({"successfulJobsHistoryLimit": 2});
     cluster
         .made(CRON_JOBS, &every_minute(&["true"], &limits))
@@ -80,7 +89,7 @@ async fn a_job_is_created_at_each_time_and_the_history_is_kept_short() {
 #[tokio::test(start_paused = true)]
 async fn the_concurrency_policy_decides_over_a_job_that_still_runs() {
     for (policy, running) in [("Allow", 3), ("Forbid", 1), ("Replace", 1)] {
-        let cluster = all();
+        let cluster = within_a_minute();
         let spec = json!({"concurrencyPolicy": policy});
         let cron = every_minute(&["sleep", "3000"], &spec);
         cluster.made(CRON_JOBS, &cron).await;
@@ -99,7 +108,7 @@ async fn the_concurrency_policy_decides_over_a_job_that_still_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn a_suspended_schedule_creates_nothing_until_it_is_resumed() {
-    let cluster = all();
+    let cluster = within_a_minute();
     let suspended = every_minute(&["true"], &json!({"suspend": true}));
     cluster.made(CRON_JOBS, &suspended).await;
     minutes(5).await;
@@ -114,7 +123,7 @@ async fn a_suspended_schedule_creates_nothing_until_it_is_resumed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_time_that_is_too_long_ago_is_missed() {
-    let cluster = all();
+    let cluster = within_a_minute();
     let spec = json!({"suspend": true, "schedule": "@hourly", "startingDeadlineSeconds": 10});
     cluster
         .made(CRON_JOBS, &every_minute(&["true"], &spec))
