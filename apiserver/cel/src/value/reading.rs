@@ -1,5 +1,7 @@
 //! JSON read as values of the language, by the declaration of a schema.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE;
 use serde_json::Value as Json;
@@ -102,6 +104,17 @@ impl Declared {
         }
     }
 
+    /// The declaration of a field or a value, by its name in JSON.
+    fn member(&self, name: &str) -> Option<&Self> {
+        match &self.form {
+            Form::Map(element) => Some(element),
+            Form::Object(fields) | Form::MapOfFields(_, fields) => {
+                fields.get(name).map(Arc::as_ref)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether an object of this kind says the same as a map that has no schema. It is asked by the names of JSON.
     pub(crate) fn is_map(
         &self,
@@ -112,12 +125,7 @@ impl Declared {
             return Ok(false);
         }
         for name in members.keys() {
-            let is_known = match &self.form {
-                Form::Map(_) => true,
-                Form::Object(fields) | Form::MapOfFields(_, fields) => fields.contains_key(name),
-                _ => false,
-            };
-            if !is_known {
+            if self.member(name).is_none() {
                 return Err(Failure::no_such_overload());
             }
             let key = Value::String(Text::Borrowed(name));
@@ -150,11 +158,7 @@ impl Declared {
         let said = |value: &&Json| !(is_object && value.is_null());
         for (name, value) in left {
             let other = right.get(name);
-            let known = match &self.form {
-                Form::Map(element) => Some(element),
-                Form::Object(fields) | Form::MapOfFields(_, fields) => fields.get(name),
-                _ => None,
-            };
+            let known = self.member(name);
             let is_same = match (known, Some(value).filter(said), other.filter(said)) {
                 (Some(known), Some(value), Some(other)) => {
                     part_equal(&known.read(value), &known.read(other))?
