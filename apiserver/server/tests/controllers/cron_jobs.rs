@@ -29,12 +29,14 @@ fn every_minute(command: &[&str], spec: &Value) -> Value {
     cron
 }
 
-/// A cluster whose clock and whose first object are of the same minute: objects have real times, and the clock of the controllers
-/// stands still while the server works.
-fn within_a_minute() -> Cluster {
-    while jiff::Timestamp::now().as_second().rem_euclid(60) >= 57 {
-        std::thread::sleep(Duration::from_millis(100));
+/// A cluster that starts in the middle of a minute: a Job is created 100 ms after its time, so that the first one of an object
+/// from the very beginning of a minute comes later than a minute after it.
+async fn within_a_minute() -> Cluster {
+    tokio::time::resume();
+    while !(1..57).contains(&jiff::Timestamp::now().as_second().rem_euclid(60)) {
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
+    tokio::time::pause();
     all()
 }
 
@@ -60,7 +62,7 @@ async fn reasons(cluster: &Cluster) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn a_job_is_created_at_each_time_and_the_history_is_kept_short() {
-    let cluster = within_a_minute();
+    let cluster = within_a_minute().await;
     let limits = json!({"successfulJobsHistoryLimit": 2});
     cluster
         .made(CRON_JOBS, &every_minute(&["true"], &limits))
@@ -89,7 +91,7 @@ async fn a_job_is_created_at_each_time_and_the_history_is_kept_short() {
 #[tokio::test(start_paused = true)]
 async fn the_concurrency_policy_decides_over_a_job_that_still_runs() {
     for (policy, running) in [("Allow", 3), ("Forbid", 1), ("Replace", 1)] {
-        let cluster = within_a_minute();
+        let cluster = within_a_minute().await;
         let spec = json!({"concurrencyPolicy": policy});
         let cron = every_minute(&["sleep", "3000"], &spec);
         cluster.made(CRON_JOBS, &cron).await;
@@ -108,7 +110,7 @@ async fn the_concurrency_policy_decides_over_a_job_that_still_runs() {
 
 #[tokio::test(start_paused = true)]
 async fn a_suspended_schedule_creates_nothing_until_it_is_resumed() {
-    let cluster = within_a_minute();
+    let cluster = within_a_minute().await;
     let suspended = every_minute(&["true"], &json!({"suspend": true}));
     cluster.made(CRON_JOBS, &suspended).await;
     minutes(5).await;
@@ -123,7 +125,7 @@ async fn a_suspended_schedule_creates_nothing_until_it_is_resumed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_time_that_is_too_long_ago_is_missed() {
-    let cluster = within_a_minute();
+    let cluster = within_a_minute().await;
     let spec = json!({"suspend": true, "schedule": "@hourly", "startingDeadlineSeconds": 10});
     cluster
         .made(CRON_JOBS, &every_minute(&["true"], &spec))
