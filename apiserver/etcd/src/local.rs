@@ -1,11 +1,9 @@
 //! An etcd of one's own, for tests and benchmarks: a process that ends with the value.
 
-use std::io;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::thread;
 
 use tempfile::TempDir;
 
@@ -15,6 +13,9 @@ const ASSETS: &str = "KUBEBUILDER_ASSETS";
 const BUILT: &str = ".kubewright/kube-apiserver/current";
 /// If this variable is set, a missing etcd is an error.
 const REQUIRED: &str = "KUBEWRIGHT_REQUIRE_ETCD";
+
+/// What etcd logs with the address on which it serves clients.
+const SERVING: &str = "serving client traffic";
 
 /// A running etcd with an empty directory.
 #[derive(Debug)]
@@ -40,9 +41,8 @@ impl LocalEtcd {
             return None;
         };
         let data = tempfile::tempdir().expect("a directory");
-        // Another process may take a free port before etcd does: then others are tried.
-        let started = (0..5).find_map(|_| run(&program, data.path(), free_port()).ok());
-        let (process, url) = started.expect("etcd starts");
+        // A port that is chosen here could be another's before etcd listens, whose answers would be taken for etcd's.
+        let (process, url) = run(&program, data.path(), 0).expect("etcd starts");
         Some(Self {
             process,
             url,
@@ -73,7 +73,9 @@ impl LocalEtcd {
             .next()
             .and_then(|port| port.parse().ok());
         let port = port.expect("the URL has a port");
-        let (process, _) = run(&self.program, self.data.path(), port).expect("etcd starts again");
+        // A connection of another program can have the port for a moment.
+        let started = (0..10).find_map(|_| run(&self.program, self.data.path(), port).ok());
+        let (process, _) = started.expect("etcd starts again");
         self.process = process;
     }
 
@@ -98,42 +100,37 @@ fn find() -> Option<PathBuf> {
     places.find_map(|folder| Some(folder.join("etcd")).filter(|program| program.is_file()))
 }
 
-fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-    let address = listener.and_then(|listener| listener.local_addr());
-    address.expect("a free port").port()
-}
-
-/// Starts etcd, and waits until it accepts connections.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "etcd does not tell when it listens, and no call waits on this thread"
-)]
+/// Starts etcd, and waits until it says where it listens; on a free port, if `port` is 0.
 fn run(program: &Path, data: &Path, port: u16) -> io::Result<(Child, String)> {
-    let url = format!("http://127.0.0.1:{port}");
-    let peers = format!("http://127.0.0.1:{}", free_port());
+    let clients = format!("http://127.0.0.1:{port}");
     let mut process = Command::new(program)
         .arg("--data-dir")
         .arg(data.join("etcd"))
-        .args([
-            "--listen-client-urls",
-            &url,
-            "--advertise-client-urls",
-            &url,
-        ])
-        .args(["--listen-peer-urls", &peers, "--log-level", "error"])
-        .stdout(Stdio::null())
+        .args(["--listen-client-urls", &clients])
+        .args(["--advertise-client-urls", &clients])
+        .args(["--listen-peer-urls", "http://127.0.0.1:0"])
+        .args(["--log-outputs", "stdout"])
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
-    let end = Instant::now() + Duration::from_secs(30);
-    while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-        if process.try_wait()?.is_some() || Instant::now() > end {
-            // It has ended, or is of no use.
-            let _ = process.kill();
-            process.wait()?;
-            return Err(io::Error::other("etcd does not accept connections"));
+    let output = process.stdout.take();
+    let mut log = BufReader::new(output.ok_or(io::ErrorKind::BrokenPipe)?);
+    let mut line = String::new();
+    while log.read_line(&mut line)? > 0 {
+        if let Some(address) = client_address(&line) {
+            let url = format!("http://{address}");
+            // It would end if the rest of its log were not read.
+            thread::spawn(move || io::copy(&mut log, &mut io::sink()));
+            return Ok((process, url));
         }
-        sleep(Duration::from_millis(5));
+        line.clear();
     }
-    Ok((process, url))
+    process.wait()?;
+    Err(io::Error::other("etcd ended before it served clients"))
+}
+
+/// Finds the address for clients in a line of the log of an etcd.
+fn client_address(line: &str) -> Option<&str> {
+    let (_, address) = line.split_once(SERVING)?.1.split_once(r#""address":""#)?;
+    Some(address.split_once('"')?.0)
 }
