@@ -3,7 +3,9 @@
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -16,6 +18,9 @@ const REQUIRED: &str = "KUBEWRIGHT_REQUIRE_ETCD";
 
 /// What etcd logs with the address on which it serves clients.
 const SERVING: &str = "serving client traffic";
+
+/// How long a start may take.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A running etcd with an empty directory.
 #[derive(Debug)]
@@ -109,24 +114,28 @@ fn run(program: &Path, data: &Path, port: u16) -> io::Result<(Child, String)> {
         .args(["--listen-client-urls", &clients])
         .args(["--advertise-client-urls", &clients])
         .args(["--listen-peer-urls", "http://127.0.0.1:0"])
-        .args(["--log-outputs", "stdout"])
+        .args(["--log-level", "info", "--log-outputs", "stdout"])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()?;
-    let output = process.stdout.take();
-    let mut log = BufReader::new(output.ok_or(io::ErrorKind::BrokenPipe)?);
-    let mut line = String::new();
-    while log.read_line(&mut line)? > 0 {
-        if let Some(address) = client_address(&line) {
-            let url = format!("http://{address}");
-            // It would end if the rest of its log were not read.
-            thread::spawn(move || io::copy(&mut log, &mut io::sink()));
-            return Ok((process, url));
+    let output = process.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
+    let (found, address) = mpsc::channel();
+    // It reads to the end of the log: etcd would end if its output were closed.
+    thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if let Some(address) = client_address(&line) {
+                // The start may have been given up.
+                let _ = found.send(address.to_owned());
+            }
         }
-        line.clear();
-    }
-    process.wait()?;
-    Err(io::Error::other("etcd ended before it served clients"))
+    });
+    let Ok(address) = address.recv_timeout(START_TIMEOUT) else {
+        // It has ended, or is of no use.
+        let _ = process.kill();
+        process.wait()?;
+        return Err(io::Error::other("etcd does not serve clients"));
+    };
+    Ok((process, format!("http://{address}")))
 }
 
 /// Finds the address for clients in a line of the log of an etcd.
