@@ -249,6 +249,7 @@ impl Redactor {
         let text = CREDENTIAL.replace_all(&text, "$1=CREDENTIAL");
         // Versions within messages: those of conflicts, and of patches that cannot be applied, which quote the object.
         let text = VERSION.replace_all(&text, "${1}VERSION");
+        let text = AGE_IN_LINE.replace(&text, "${1}AGE${2}");
         by_manager_in_text(&text)
     }
 }
@@ -438,6 +439,8 @@ static TYPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(selfType)\d+"));
 static AUTHORITY: LazyLock<Regex> = LazyLock::new(|| pattern("^https://[^/]+/"));
 static DAY: LazyLock<Regex> = LazyLock::new(|| pattern(r"^202[6-9]-\d\d-\d\d$"));
 static AGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\d+[smhdy])+( ago)?$"));
+// A cell of a table that is indented for people.
+static AGE_IN_LINE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^( +")\d+s(",?\s*)$"#));
 static MANAGED_FIELDS: LazyLock<Regex> = LazyLock::new(|| pattern(r#"managedFields\\*":\["#));
 static OBJECT: LazyLock<Regex> = LazyLock::new(|| pattern(r#"("\{(?:[^"\\]|\\.)*\}")"#));
 
@@ -514,6 +517,14 @@ mod tests {
             redactor.value(&json!({"cells": ["5s", "3m2s", "6y326d", "5s-web", 5]})),
             json!({"cells": ["AGE", "AGE", "AGE", "5s-web", 5]})
         );
+        for (line, redacted) in [
+            ("        \"1s\",\n", "        \"AGE\",\n"),
+            ("    \"12s\"\n", "    \"AGE\"\n"),
+            ("    \"a-1s\"\n", "    \"a-1s\"\n"),
+            ("    \"timeout\": \"1s\"\n", "    \"timeout\": \"1s\"\n"),
+        ] {
+            assert_eq!(redactor.text(line), redacted);
+        }
     }
 
     #[test]
