@@ -2,7 +2,7 @@
 
 use kubewright_apimachinery::go_text::quoted;
 use kubewright_apimachinery::view::View;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A path, and where its content comes from.
 struct Source<'a> {
@@ -28,6 +28,12 @@ pub(crate) fn overlaps(volumes: &[Value], out: &mut Vec<String>) {
         let said = volume.at("downwardAPI");
         warn(volume, "DownwardAPI", &items(said, ""), out);
         let sources = volume.at("projected").list("sources");
+        // One warning covers all empty sources.
+        let nothing = |source: &Value| source.as_object().is_some_and(Map::is_empty);
+        if sources.iter().any(nothing) {
+            let name = quoted(volume.text("name"));
+            out.push(format!("volume {name} (Projected) has no sources provided"));
+        }
         let all: Vec<_> = sources.iter().flat_map(projection).collect();
         warn(volume, "Projected", &all, out);
     }

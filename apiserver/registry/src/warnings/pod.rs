@@ -172,26 +172,21 @@ fn volumes(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
     let volumes = path.child("volumes");
     for (index, volume) in spec.list("volumes").iter().enumerate() {
         let at = volumes.index(index);
-        for (source, value) in volume.as_object().into_iter().flatten() {
-            let known = DEPRECATED_VOLUMES.iter().find(|(kind, _)| kind == source);
-            if let Some((_, message)) = known.filter(|_| !value.is_null()) {
-                let source = if source == "storageos" {
-                    "storageOS"
-                } else {
-                    source
-                };
-                out.push(format!("{}: {message}", at.child(source)));
-            }
-            // One warning covers all empty sources.
-            let nothing = |part: &Value| part.as_object().is_some_and(serde_json::Map::is_empty);
-            if source == "projected" && value.list("sources").iter().any(nothing) {
-                let name = quoted(volume.text("name"));
-                out.push(format!("volume {name} (Projected) has no sources provided"));
-            }
-            let template = value.at("volumeClaimTemplate");
-            if source == "ephemeral" && template.is_object() {
+        // Between the deprecated kinds, at its place in the order of upstream.
+        for (source, message) in &DEPRECATED_VOLUMES {
+            if *source == "cephfs" {
                 let at = at.child("ephemeral.volumeClaimTemplate.spec");
-                claim(&at, template.at("spec"), out);
+                let template = volume.at("ephemeral").at("volumeClaimTemplate");
+                if template.is_object() {
+                    claim(&at, template.at("spec"), out);
+                }
+            }
+            if volume.has(source) {
+                let shown = match *source {
+                    "storageos" => "storageOS",
+                    source => source,
+                };
+                out.push(format!("{}: {message}", at.child(shown)));
             }
         }
     }
@@ -294,6 +289,7 @@ const DEPRECATED_ANNOTATIONS: [(&str, &str); 3] = [
     ),
 ];
 
+/// The kinds of volumes that warn, in the order in which they do.
 pub(crate) const DEPRECATED_VOLUMES: [(&str, &str); 9] = [
     (
         "photonPersistentDisk",
