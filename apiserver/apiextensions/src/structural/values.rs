@@ -18,6 +18,8 @@ pub(super) enum Taken {
     AsServed,
     /// For defaults in a definition: the schema as written.
     AsWritten,
+    /// For conditions on defaults, whose `additionalProperties` the real server does not keep where it reads a definition.
+    InCondition,
 }
 
 /// Validates a value. Ignores problems in unchanged parts.
@@ -28,6 +30,15 @@ pub(super) fn check(
     correlation: Option<&Correlation<'_>>,
 ) -> Outcome {
     Check { taken }.part(value, schema, &Path::root(), correlation)
+}
+
+impl Taken {
+    fn in_condition(self) -> Self {
+        match self {
+            Self::AsServed => Self::AsServed,
+            Self::AsWritten | Self::InCondition => Self::InCondition,
+        }
+    }
 }
 
 struct Check {
@@ -123,7 +134,7 @@ impl Check {
 
     fn format<'s>(&self, schema: &'s Schema, types: &[&str]) -> &'s str {
         let format = schema.format.as_str();
-        let known = self.taken == Taken::AsWritten
+        let known = self.taken != Taken::AsServed
             || match types {
                 [one] => formats::is_format_of(one, format),
                 // Of two types neither is the one that the format is for.
@@ -181,7 +192,10 @@ impl Check {
     }
 
     fn combinations(&self, value: &Value, schema: &Schema, path: &Path<'_>, outcome: &mut Outcome) {
-        let against = |schema: &Schema| self.value(value, schema, path, None);
+        let conditions = Self {
+            taken: self.taken.in_condition(),
+        };
+        let against = |schema: &Schema| conditions.value(value, schema, path, None);
         let name = || quoted(&written(path));
         if !schema.any_of.is_empty() {
             let mut best: Option<Outcome> = None;
@@ -209,7 +223,7 @@ impl Check {
             }
         }
         if !schema.one_of.is_empty() {
-            self.exactly_one(value, schema, path, outcome);
+            conditions.exactly_one(value, &schema.one_of, path, outcome);
         }
         if !schema.all_of.is_empty() {
             let mut fitting = 0;
@@ -233,10 +247,16 @@ impl Check {
         outcome.count();
     }
 
-    fn exactly_one(&self, value: &Value, schema: &Schema, path: &Path<'_>, outcome: &mut Outcome) {
+    fn exactly_one(
+        &self,
+        value: &Value,
+        conditions: &[Schema],
+        path: &Path<'_>,
+        outcome: &mut Outcome,
+    ) {
         let (mut first, mut best): (Option<Outcome>, Option<Outcome>) = (None, None);
         let mut fitting = 0;
-        for one in &schema.one_of {
+        for one in conditions {
             let result = self.value(value, one, path, None);
             if result.is_valid() {
                 fitting += 1;
@@ -347,6 +367,7 @@ impl Check {
             .iter()
             .filter(|(key, _)| !schema.properties.contains_key(*key));
         match &schema.additional {
+            _ if self.taken == Taken::InCondition => {}
             Additional::Allowed(false) => {
                 for (key, _) in unknown {
                     let text = format!("{}.{key} in body is a forbidden property", written(path));

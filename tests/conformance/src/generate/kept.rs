@@ -1,9 +1,11 @@
-//! The cases that found something: `seeds.tsv`, a line each of seed, number, family and what it found.
+//! The cases that found something: `seeds.tsv`, a line each of seed, number, family, what it found, and `varies` where the real
+//! server has several answers.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
 use super::{Family, Plan};
@@ -12,27 +14,42 @@ impl Plan {
     /// The cases of a file of seeds, family by family.
     ///
     /// # Errors
-    /// The file cannot be read, or a line is not `seed`, number, family and what it found.
+    /// The file cannot be read, or a line is not seed, number, family, what it found and at most `varies`.
     pub fn kept(path: &Path, shrinks: usize) -> Result<Self> {
         let text = fs::read_to_string(path).with_context(|| format!("read {}", path.display()))?;
         let lines = text.lines().filter(|line| !line.starts_with('#'));
-        let mut cases = lines
-            .map(|line| read(line).with_context(|| format!("read the line {line:?}")))
-            .collect::<Result<Vec<_>>>()?;
+        let (mut cases, mut varying) = (Vec::new(), BTreeSet::new());
+        for line in lines {
+            let (case, varies) = read(line).with_context(|| format!("read the line {line:?}"))?;
+            cases.push(case);
+            if varies {
+                varying.insert(case);
+            }
+        }
         cases.sort_unstable();
         cases.dedup();
-        Ok(Self { cases, shrinks })
+        Ok(Self {
+            cases,
+            varying,
+            shrinks,
+        })
     }
 }
 
-fn read(line: &str) -> Result<(Family, u64, u64)> {
+/// A case, and whether it varies.
+fn read(line: &str) -> Result<((Family, u64, u64), bool)> {
     let mut cells = line.split('\t');
     let mut cell = |what: &str| cells.next().with_context(|| format!("no {what}"));
     let seed = cell("seed")?.parse()?;
     let index = cell("number")?.parse()?;
     let family = Family::from_str(cell("family")?, false).map_err(anyhow::Error::msg)?;
     cell("word of what it found")?;
-    Ok((family, seed, index))
+    let varies = match cells.next() {
+        None => false,
+        Some("varies") => true,
+        Some(other) => bail!("{other:?} where only \"varies\" can be"),
+    };
+    Ok(((family, seed, index), varies))
 }
 
 #[cfg(test)]
@@ -53,6 +70,15 @@ mod tests {
                 case.expect_err("a case that is not written as cases are")
             );
         }
+    }
+
+    #[test]
+    fn a_line_says_whether_its_case_varies() {
+        let varies = |line| read(line).map(|(_, varies)| varies);
+        assert!(!varies("1\t2\tkinds\tan empty list").expect("a line of four cells"));
+        assert!(varies("1\t2\tkinds\tan empty list\tvaries").expect("a line of five cells"));
+        let error = varies("1\t2\tkinds\tan empty list\toften").expect_err("another word");
+        assert!(error.to_string().contains("\"often\""), "{error}");
     }
 
     #[test]
