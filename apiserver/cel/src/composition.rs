@@ -105,6 +105,12 @@ impl Composition {
         program.map(drop)
     }
 
+    /// The programs of the variables, in the order of their declaration; none for one that does not compile.
+    pub fn programs(&self) -> impl Iterator<Item = Option<&Program>> {
+        let declared = self.declared.iter();
+        declared.map(|(_, program)| program.as_ref().ok().map(|program| &**program))
+    }
+
     /// The environment with the variables declared so far.
     pub fn environment(&self) -> &Environment {
         &self.environment

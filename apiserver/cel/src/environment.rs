@@ -33,6 +33,8 @@ pub struct Environment {
     declarations: Declarations,
     /// Whether `cel.bind` is a macro.
     bindings: bool,
+    /// Whether programs see the values of their conditions.
+    coverage: bool,
 }
 
 impl Environment {
@@ -50,6 +52,7 @@ impl Environment {
         Self {
             declarations: Declarations::new(Functions::kubernetes()),
             bindings: false,
+            coverage: false,
         }
     }
 
@@ -130,6 +133,31 @@ impl Environment {
         self
     }
 
+    /// Lets programs see the values of their conditions: [`Program::conditions`]. Results and costs stay the same.
+    ///
+    /// ```
+    /// use kubewright_cel::{Budget, Environment, Type, Variables};
+    /// use serde_json::json;
+    ///
+    /// let environment = Environment::kubernetes()
+    ///     .with_variable("ports", Type::list(Type::Int))
+    ///     .with_coverage();
+    /// let program = environment.compile("ports.size() > 0 && ports.all(port, port > 0)")?;
+    ///
+    /// let none = json!([]);
+    /// program.evaluate(&Variables::new().with_json("ports", &none), &mut Budget::policy())?;
+    /// let never_true = program.conditions().into_iter().filter(|condition| !condition.was_true);
+    /// let places: Vec<usize> = never_true.map(|condition| condition.position).collect();
+    /// // The first `>`, `&&`, `all`, and the `>` within it, which was not evaluated.
+    /// assert_eq!(places, [13, 17, 29, 41]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_coverage(mut self) -> Self {
+        self.coverage = true;
+        self
+    }
+
     /// Adds what the API server has in mutating policies alone: the types `Object` (and `Object.spec` and so on, for its parts)
     /// and `JSONPatch`, and the function `jsonpatch.escapeKey(string)`.
     ///
@@ -186,7 +214,7 @@ impl Environment {
         let ast = parser::parse(expression, self.bindings).map_err(CompileError::Issues)?;
         let checked =
             checker::check(&self.declarations, expression, ast).map_err(CompileError::Issues)?;
-        plan::plan(&checked).map_err(CompileError::Instantiation)
+        plan::plan(&checked, self.coverage).map_err(CompileError::Instantiation)
     }
 
     /// Compiles an expression that must evaluate to one of these types. The type is looked at before constant parts are.
@@ -207,7 +235,7 @@ impl Environment {
         let checked =
             checker::check(&self.declarations, expression, ast).map_err(CompileError::Issues)?;
         OutputError::of(&checked.types[checked.root.id as usize], types)?;
-        plan::plan(&checked).map_err(CompileError::Instantiation)
+        plan::plan(&checked, self.coverage).map_err(CompileError::Instantiation)
     }
 
     /// Compiles an expression that must evaluate to a type, and estimates the maximum cost of its evaluation from the bounds
@@ -231,7 +259,7 @@ impl Environment {
         let found = &checked.types[checked.root.id as usize];
         OutputError::of(found, std::slice::from_ref(output))?;
         let max_cost = estimate::most(&checked, declared);
-        let program = plan::plan(&checked).map_err(CompileError::Instantiation)?;
+        let program = plan::plan(&checked, self.coverage).map_err(CompileError::Instantiation)?;
         Ok((program, max_cost))
     }
 }

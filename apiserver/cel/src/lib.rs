@@ -6,6 +6,7 @@ mod checked;
 mod checker;
 mod composition;
 mod cost;
+mod coverage;
 mod declarations;
 mod declared;
 mod environment;
@@ -28,6 +29,7 @@ mod value;
 mod variables;
 
 pub use composition::Composition;
+pub use coverage::Condition;
 pub use declared::{Declared, Form, Items, MAX_REQUEST_SIZE_BYTES};
 pub use environment::Environment;
 pub use escape::escape;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::ast::Name;
 use crate::cost::Cost;
+use crate::coverage::Watch;
 use crate::library::Function;
 use crate::library::regular::Use;
 use crate::value::{Key, Value};
@@ -28,6 +29,8 @@ pub(crate) enum Node {
     Record(Box<RecordNode>),
     Fold(Box<Fold>),
     Named(Box<Named>),
+    /// A condition whose values are seen.
+    Watched(Box<(Self, Arc<Watch>)>),
 }
 
 /// A variable or another value, with the fields and indexes that are selected of it.

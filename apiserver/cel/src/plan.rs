@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::ast::{Comprehension, Expr, Kind, Literal, Name, operators};
 use crate::checked::{Checked, Reference};
 use crate::cost;
+use crate::coverage::Watch;
 use crate::failure::Failure;
 use crate::library::Function;
 use crate::library::regular::{self, Use};
@@ -13,15 +14,17 @@ use crate::node::{
     Attribute, Base, By, Call, Fold, Named, Node, OptionalOr, Qualifier, RecordNode, Step,
 };
 use crate::program::Program;
+use crate::types::Type;
 use crate::value::{Key, List, Value};
 
 /// Plans a checked expression.
-pub(crate) fn plan(checked: &Checked) -> Result<Program, String> {
+pub(crate) fn plan(checked: &Checked, watched: bool) -> Result<Program, String> {
     let output = checked.types[checked.root.id as usize].clone();
     let mut planner = Planner {
         checked,
         scopes: Vec::new(),
         slots: 0,
+        watches: watched.then(Vec::new),
     };
     let variables = checked
         .references
@@ -31,12 +34,13 @@ pub(crate) fn plan(checked: &Checked) -> Result<Program, String> {
             Reference::Variable(name) => Some(name.to_string()),
             _ => None,
         });
-    match planner.node(&checked.root) {
+    match planner.condition(&checked.root) {
         Ok(root) => Ok(Program::new(
             root,
             planner.slots,
             output,
             variables.collect(),
+            planner.watches.unwrap_or_default(),
         )),
         Err(failure) => Err(failure.to_string()),
     }
@@ -46,6 +50,8 @@ struct Planner<'c> {
     checked: &'c Checked,
     scopes: Vec<(&'c Name, usize)>,
     slots: usize,
+    /// The conditions, if their values are to be seen.
+    watches: Option<Vec<Arc<Watch>>>,
 }
 
 type Planned = Result<Node, Failure>;
@@ -150,11 +156,17 @@ impl<'c> Planner<'c> {
     ) -> Planned {
         match (&**name, arguments) {
             (operators::CONDITIONAL, [condition, truthy, falsy]) => {
-                let nodes = [self.node(condition)?, self.node(truthy)?, self.node(falsy)?];
+                let nodes = [
+                    self.condition(condition)?,
+                    self.node(truthy)?,
+                    self.node(falsy)?,
+                ];
                 return Ok(attribute(Base::Conditional(Box::new(nodes))));
             }
-            (operators::AND, [left, right]) => return Ok(Node::And(self.pair(left, right)?)),
-            (operators::OR, [left, right]) => return Ok(Node::Or(self.pair(left, right)?)),
+            (operators::AND, [left, right]) => {
+                return Ok(Node::And(self.conditions(left, right)?));
+            }
+            (operators::OR, [left, right]) => return Ok(Node::Or(self.conditions(left, right)?)),
             (operators::EQUALS, [left, right]) => return Ok(Node::Equal(self.pair(left, right)?)),
             (operators::NOT_EQUALS, [left, right]) => {
                 return Ok(Node::NotEqual(self.pair(left, right)?));
@@ -181,6 +193,27 @@ impl<'c> Planner<'c> {
             planned.push(self.node(argument)?);
         }
         finish_call(function, overloads, planned)
+    }
+
+    /// An expression that something is decided by.
+    fn condition(&mut self, expr: &'c Expr) -> Planned {
+        let node = self.node(expr)?;
+        let Some(watches) = &mut self.watches else {
+            return Ok(node);
+        };
+        let is_boolean = matches!(self.checked.types[expr.id as usize], Type::Bool | Type::Dyn);
+        // What a macro accumulates is no condition that its author wrote.
+        let is_written = !matches!(&expr.kind, Kind::Ident(name) if name.starts_with('@'));
+        if !is_boolean || !is_written || matches!(node, Node::Constant(_)) {
+            return Ok(node);
+        }
+        let watch = Arc::new(Watch::at(self.checked.positions[expr.id as usize]));
+        watches.push(Arc::clone(&watch));
+        Ok(Node::Watched(Box::new((node, watch))))
+    }
+
+    fn conditions(&mut self, left: &'c Expr, right: &'c Expr) -> Result<Box<[Node; 2]>, Failure> {
+        Ok(Box::new([self.condition(left)?, self.condition(right)?]))
     }
 
     fn pair(&mut self, left: &'c Expr, right: &'c Expr) -> Result<Box<[Node; 2]>, Failure> {
@@ -259,7 +292,9 @@ impl<'c> Planner<'c> {
         if !grows || !matches!(&**function, operators::ADD | operators::MAP_INSERT) {
             return Ok(Step::Any(self.node(&loop_.step)?));
         }
-        let only_if = only_if.map(|predicate| self.node(predicate)).transpose()?;
+        let only_if = only_if
+            .map(|predicate| self.condition(predicate))
+            .transpose()?;
         let mut added = Vec::with_capacity(2);
         for argument in &arguments[1..] {
             added.push(self.node(argument)?);

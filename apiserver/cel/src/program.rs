@@ -1,9 +1,11 @@
 //! A compiled expression, its variables and its cost budget.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::coverage::{Condition, Watch};
 use crate::eval::Context;
 use crate::failure::{EvaluationError, Failure};
 use crate::node::Node;
@@ -19,16 +21,33 @@ pub struct Program {
     slots: usize,
     output: Type,
     variables: BTreeSet<String>,
+    watches: Vec<Arc<Watch>>,
 }
 
 impl Program {
-    pub(crate) fn new(root: Node, slots: usize, output: Type, variables: BTreeSet<String>) -> Self {
+    pub(crate) fn new(
+        root: Node,
+        slots: usize,
+        output: Type,
+        variables: BTreeSet<String>,
+        watches: Vec<Arc<Watch>>,
+    ) -> Self {
         Self {
             root,
             slots,
             output,
             variables,
+            watches,
         }
+    }
+
+    /// The conditions of the expression and the values that they have had, in the order of their places; none, unless it was compiled
+    /// [with coverage](crate::Environment::with_coverage).
+    pub fn conditions(&self) -> Vec<Condition> {
+        let watches = self.watches.iter();
+        let mut conditions: Vec<Condition> = watches.map(|watch| watch.condition()).collect();
+        conditions.sort_by_key(|condition| condition.position);
+        conditions
     }
 
     /// Whether the expression uses a variable.

@@ -76,6 +76,11 @@ impl<'v, 'a> Context<'v, 'a> {
                 self.locals[named.slot] = Local::Pending(&named.value);
                 self.eval(&named.body)
             }
+            Node::Watched(watched) => {
+                let result = self.eval(&watched.0);
+                watched.1.saw(&result);
+                result
+            }
         }
     }
 
