@@ -12,7 +12,7 @@ use super::cluster::Cluster;
 use super::notes::Notes;
 use super::observer::Observer;
 use super::plugins::{AdmissionPlugin, Enabled, Plugins};
-use super::policy::Policies;
+use super::policy::{ExpressionCoverage, Policies};
 use super::reinvocation::Reinvocation;
 use super::webhook::{Meter, Webhooks};
 
@@ -34,6 +34,7 @@ pub struct ChainBuilder {
     services: ServiceTable,
     remote_hooks: bool,
     client_certificate: Option<ClientCertificate>,
+    policy_coverage: bool,
 }
 
 impl Chain {
@@ -55,6 +56,12 @@ impl Chain {
     /// How webhooks are reached that are asked for something else than admission.
     pub fn reach<'a>(&'a self, cluster: &'a dyn Cluster) -> Reach<'a> {
         self.webhooks.reach(cluster)
+    }
+
+    /// The expressions of the policies as of the last request, and the values that their conditions have had: none, unless
+    /// [asked for](ChainBuilder::policy_coverage).
+    pub fn policy_coverage(&self) -> Vec<ExpressionCoverage> {
+        self.policies.coverage()
     }
 
     /// Lets every mutating step change the object, and once more where a late change asks for it.
@@ -213,12 +220,19 @@ impl ChainBuilder {
         self
     }
 
+    /// Sees which values the conditions of policies' expressions have: [`Chain::policy_coverage`].
+    #[must_use]
+    pub fn policy_coverage(mut self) -> Self {
+        self.policy_coverage = true;
+        self
+    }
+
     /// The chain.
     pub fn build(self) -> Chain {
         let client = Client::new(self.services, self.remote_hooks, self.client_certificate);
         Chain {
             plugins: Plugins::new(self.plugins, self.pod_security),
-            policies: Policies::new(),
+            policies: Policies::new(self.policy_coverage),
             webhooks: Webhooks::new(client, self.observer, self.meter),
         }
     }

@@ -35,4 +35,5 @@ pub use level::Level;
 pub use notes::Notes;
 pub use observer::{Call, Observer, Verdict};
 pub use plugins::{AdmissionPlugin, Enabled, UnknownAdmissionPlugin};
+pub use policy::ExpressionCoverage;
 pub use webhook::{Ended, Measured, Meter};

@@ -6,6 +6,6 @@
 
 pub use kubewright_admission::{
     AdmissionPlugin, Attributes, Call, Chain, ChainBuilder, ClientCertificate,
-    ClientCertificateError, Cluster, Notes, Observer, Operation, ServiceTable,
+    ClientCertificateError, Cluster, ExpressionCoverage, Notes, Observer, Operation, ServiceTable,
     UnknownAdmissionPlugin, User, Verdict, pod_security,
 };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use kubewright_admission::{AdmissionPlugin, ChainBuilder, Enabled};
+use kubewright_admission::{AdmissionPlugin, ChainBuilder, Enabled, ExpressionCoverage};
 use kubewright_apiextensions::definitions::Definitions;
 use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_auth::{
@@ -145,6 +145,12 @@ impl ApiServer {
     /// Ends every watch of in-process clients, their sessions in pods, and the controllers.
     pub fn stop(&self) {
         self.shared.stopped.send_replace(true);
+    }
+
+    /// The expressions of the admission policies as of the last request, and the values that their conditions have had: none, unless
+    /// [asked for](ChainBuilder::policy_coverage).
+    pub fn policy_coverage(&self) -> Vec<ExpressionCoverage> {
+        self.shared.chain.policy_coverage()
     }
 
     /// Takes a snapshot of every object, for [`Builder::snapshot`].

@@ -27,6 +27,11 @@ impl Conditions {
         )
     }
 
+    /// The expressions.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Expression> {
+        self.0.iter()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -8,6 +8,7 @@ use kubewright_registry::Resource;
 use serde_json::Value;
 
 use super::binding::Binding;
+use super::coverage::Fields;
 use super::params;
 use crate::attributes::Attributes;
 use crate::cluster::Cluster;
@@ -33,11 +34,20 @@ pub(super) struct Selected {
 
 /// What the expressions of a policy are compiled to.
 pub(super) trait Compile {
-    fn compile(spec: &Value) -> Self;
+    /// Compiles the expressions of a spec. With `coverage`, the values of their conditions are seen.
+    fn compile(spec: &Value, coverage: bool) -> Self;
+
+    /// The fields with an expression, and the values that its conditions have had.
+    fn fields(&self) -> Fields;
 }
 
 impl<E: Compile> Definition<E> {
-    pub(super) fn from_object(name: String, policy: &Value, bindings: Vec<Binding>) -> Self {
+    pub(super) fn from_object(
+        name: String,
+        policy: &Value,
+        bindings: Vec<Binding>,
+        coverage: bool,
+    ) -> Self {
         let spec = policy.at("spec");
         Self {
             name,
@@ -45,7 +55,7 @@ impl<E: Compile> Definition<E> {
             param_kind: param_kind(spec.at("paramKind")),
             ignore_failure: spec.text("failurePolicy") == "Ignore",
             bindings,
-            expressions: E::compile(spec),
+            expressions: E::compile(spec, coverage),
         }
     }
 

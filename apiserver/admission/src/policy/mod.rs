@@ -2,6 +2,7 @@
 
 mod audit;
 mod binding;
+mod coverage;
 mod definition;
 mod input;
 mod json_patch;
@@ -23,6 +24,7 @@ use super::attributes::{Attributes, Operation};
 use super::cluster::Cluster;
 use super::notes::Notes;
 use super::reinvocation::Calls;
+pub use coverage::ExpressionCoverage;
 use mutator::Mutator;
 use source::Source;
 use validator::Validator;
@@ -35,17 +37,27 @@ pub(super) struct Policies {
 }
 
 impl Policies {
-    pub(super) fn new() -> Self {
+    /// No policies. With `coverage`, the values of conditions are seen.
+    pub(super) fn new(coverage: bool) -> Self {
         Self {
             mutating: Source::new(
                 "mutatingadmissionpolicies",
                 "mutatingadmissionpolicybindings",
+                coverage,
             ),
             validating: Source::new(
                 "validatingadmissionpolicies",
                 "validatingadmissionpolicybindings",
+                coverage,
             ),
         }
+    }
+
+    /// The expressions of all policies, and the values that their conditions have had.
+    pub(super) fn coverage(&self) -> Vec<ExpressionCoverage> {
+        let mut all = self.mutating.coverage("MutatingAdmissionPolicy");
+        all.extend(self.validating.coverage("ValidatingAdmissionPolicy"));
+        all
     }
 
     pub(super) async fn mutate(

@@ -17,11 +17,12 @@ use kubewright_fieldmanagement::merge_unowned;
 use kubewright_registry::Registry;
 use serde_json::{Map, Value};
 
+use super::coverage::Fields;
 use super::definition::Compile;
 use super::input::Input;
 use super::json_patch::{Structs, operations};
 use super::literal;
-use super::variables::composition;
+use super::variables::{self, composition};
 use crate::attributes::set_to_null;
 use crate::expressions::{Conditions, Expression, Outcome};
 use crate::kinds::{is_built_in, keep_kind};
@@ -66,8 +67,8 @@ pub(super) enum Failure {
 }
 
 impl Compile for Mutator {
-    fn compile(spec: &Value) -> Self {
-        let composition = composition(spec);
+    fn compile(spec: &Value, coverage: bool) -> Self {
+        let composition = composition(spec, coverage);
         let environment = composition.environment();
         let patches = environment.clone().with_patches();
         let mutation = |mutation: &Value| {
@@ -92,6 +93,26 @@ impl Compile for Mutator {
             if_needed: spec.text("reinvocationPolicy") == "IfNeeded",
             composition,
         }
+    }
+
+    fn fields(&self) -> Fields {
+        let mut fields = Fields::default();
+        for (index, condition) in self.conditions.iter().enumerate() {
+            fields.add(
+                format!("spec.matchConditions[{index}].expression"),
+                condition,
+            );
+        }
+        variables::add_coverage(&self.composition, &mut fields);
+        for (index, mutation) in self.mutations.iter().enumerate() {
+            let holder = match mutation.form {
+                Form::ApplyConfiguration => "applyConfiguration",
+                Form::JsonPatch => "jsonPatch",
+            };
+            let field = format!("spec.mutations[{index}].{holder}.expression");
+            fields.add(field, &mutation.expression);
+        }
+        fields
     }
 }
 

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 
 use super::binding::Binding;
+use super::coverage::ExpressionCoverage;
 use super::definition::{Compile, Definition};
 use crate::cluster::Cluster;
 
@@ -18,6 +19,7 @@ const GROUP: &str = "admissionregistration.k8s.io";
 pub(super) struct Source<E> {
     policies: &'static str,
     bindings: &'static str,
+    coverage: bool,
     compiled: Mutex<Option<Compiled<E>>>,
 }
 
@@ -29,10 +31,11 @@ struct Compiled<E> {
 }
 
 impl<E: Compile> Source<E> {
-    pub(super) fn new(policies: &'static str, bindings: &'static str) -> Self {
+    pub(super) fn new(policies: &'static str, bindings: &'static str, coverage: bool) -> Self {
         Self {
             policies,
             bindings,
+            coverage,
             compiled: Mutex::new(None),
         }
     }
@@ -54,6 +57,24 @@ impl<E: Compile> Source<E> {
         }
     }
 
+    /// The expressions of the policies as of the last request, and the values that their conditions have had.
+    pub(super) fn coverage(&self, kind: &'static str) -> Vec<ExpressionCoverage> {
+        let compiled = self.compiled.lock();
+        let definitions = compiled
+            .iter()
+            .flat_map(|compiled| compiled.definitions.iter());
+        let expressions = definitions.flat_map(|definition| {
+            let fields = definition.expressions.fields().0.into_iter();
+            fields.map(|(field, conditions)| ExpressionCoverage {
+                kind,
+                policy: definition.name.clone(),
+                field,
+                conditions,
+            })
+        });
+        expressions.collect()
+    }
+
     fn read(&self, cluster: &dyn Cluster) -> Arc<[Definition<E>]> {
         let mut bound: BTreeMap<String, Vec<Binding>> = BTreeMap::new();
         for binding in cluster.list(GROUP, self.bindings, "") {
@@ -63,7 +84,12 @@ impl<E: Compile> Source<E> {
         }
         let read = |(name, bindings): (String, Vec<Binding>)| {
             let policy: Arc<Value> = cluster.get(GROUP, self.policies, "", &name)?;
-            Some(Definition::from_object(name, &policy, bindings))
+            Some(Definition::from_object(
+                name,
+                &policy,
+                bindings,
+                self.coverage,
+            ))
         };
         bound.into_iter().filter_map(read).collect()
     }

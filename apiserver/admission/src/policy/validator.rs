@@ -4,9 +4,10 @@ use kubewright_apimachinery::view::View as _;
 use kubewright_cel::{AccessCheck, Authority, Budget, Composition, Type, Value as Cel, Variables};
 use serde_json::Value;
 
+use super::coverage::Fields;
 use super::definition::Compile;
 use super::input::Input;
-use super::variables::composition;
+use super::variables::{self, composition};
 use crate::expressions::{Conditions, Expression, Outcome};
 
 const LONGEST_MESSAGE: usize = 5 * 1024;
@@ -69,8 +70,8 @@ pub(super) enum Annotated {
 }
 
 impl Compile for Validator {
-    fn compile(spec: &Value) -> Self {
-        let composition = composition(spec);
+    fn compile(spec: &Value, coverage: bool) -> Self {
+        let composition = composition(spec, coverage);
         let environment = composition.environment();
         let messages = composition.message_environment();
         let validation = |validation: &Value| Validation {
@@ -103,6 +104,29 @@ impl Compile for Validator {
                 .collect(),
             composition,
         }
+    }
+
+    fn fields(&self) -> Fields {
+        let mut fields = Fields::default();
+        for (index, condition) in self.conditions.iter().enumerate() {
+            fields.add(
+                format!("spec.matchConditions[{index}].expression"),
+                condition,
+            );
+        }
+        variables::add_coverage(&self.composition, &mut fields);
+        for (index, validation) in self.validations.iter().enumerate() {
+            let field = format!("spec.validations[{index}]");
+            fields.add(format!("{field}.expression"), &validation.expression);
+            if let Some(message) = &validation.message_expression {
+                fields.add(format!("{field}.messageExpression"), message);
+            }
+        }
+        for (index, annotation) in self.annotations.iter().enumerate() {
+            let field = format!("spec.auditAnnotations[{index}].valueExpression");
+            fields.add(field, &annotation.value);
+        }
+        fields
     }
 }
 
