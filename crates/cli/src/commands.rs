@@ -3,6 +3,7 @@
 mod apiserver;
 mod assets;
 pub(crate) mod certs;
+mod check;
 mod completions;
 mod create;
 mod delete;
@@ -16,6 +17,7 @@ mod project;
 mod replay;
 mod run;
 mod test;
+mod test_policy;
 mod version;
 
 use std::sync::Arc;
@@ -51,6 +53,10 @@ pub(crate) enum Command {
     Dev(dev::Arguments),
     /// Runs a program on this machine against the cluster of the current context, without installing anything.
     Run(run::Arguments),
+    /// Checks manifests against an embedded API server, as a cluster would.
+    Check(check::Arguments),
+    /// Tests admission policies and the rules of definitions: which objects they allow, deny and change.
+    TestPolicy(test_policy::Arguments),
     /// Runs the tests of a project.
     Test(test::Arguments),
     /// Replays recorded admission reviews and shows answers that differ.
@@ -82,6 +88,8 @@ impl Command {
     pub(crate) fn json(&self) -> bool {
         match self {
             Self::Certs(arguments) => arguments.json(),
+            Self::Check(arguments) => arguments.json(),
+            Self::TestPolicy(arguments) => arguments.json(),
             Self::Assets(arguments) => arguments.json(),
             Self::Install(arguments) => arguments.json(),
             Self::Uninstall(arguments) => arguments.json(),
@@ -102,6 +110,8 @@ impl Command {
             Self::Manifests(arguments) => manifests::run(ui, arguments),
             Self::Dev(arguments) => dev::run(ui, &arguments),
             Self::Run(arguments) => run::run(ui, &arguments),
+            Self::Check(arguments) => check::run(ui, &arguments),
+            Self::TestPolicy(arguments) => test_policy::run(ui, &arguments),
             Self::Test(arguments) => test::run(ui, arguments),
             Self::Replay(arguments) => replay::run(ui, arguments),
             Self::Apiserver(arguments) => apiserver::run(ui, *arguments),

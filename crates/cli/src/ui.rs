@@ -36,6 +36,11 @@ impl Ui {
         }
     }
 
+    /// Whether results are coloured.
+    pub(crate) fn has_colour(&self) -> bool {
+        self.colour
+    }
+
     /// A result, on standard output.
     pub(crate) fn line(&self, text: impl AsRef<str>) {
         let _guard = self.out.lock();

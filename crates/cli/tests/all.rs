@@ -3,6 +3,7 @@
 mod apiserver;
 mod assets;
 mod certs;
+mod check;
 mod cluster;
 mod command;
 mod data;

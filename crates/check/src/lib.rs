@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+
+mod checker;
+mod cluster;
+mod finding;
+mod manifest;
+mod order;
+mod places;
+pub mod policy_test;
+pub mod report;
+mod sentence;
+mod source;
+mod suggestion;
+mod three_way;
+
+pub use checker::{Checked, Checker, Outcome, Report, Role};
+pub use finding::{Finding, Location, ObjectReference, Position, Related, Severity};
+pub use source::{LARGEST_FILE, Source, Unreadable, files};
