@@ -5,11 +5,11 @@
 mod finding;
 mod generated;
 mod kept;
-mod kinds;
+pub(crate) mod kinds;
 mod order;
 mod pair;
 mod policies;
-mod random;
+pub(crate) mod random;
 mod reads;
 mod schemas;
 mod sequences;

@@ -14,6 +14,7 @@ mod fill;
 pub mod first_objects;
 pub mod generate;
 mod hooks;
+pub mod manifests;
 mod metrics;
 pub mod mutants;
 mod openapi;

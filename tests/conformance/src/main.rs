@@ -22,7 +22,7 @@ use conformance::real::Real;
 use conformance::report::{Report, is_of_newer};
 use conformance::run::Run;
 use conformance::server::Server;
-use conformance::{first_objects, recording, run};
+use conformance::{first_objects, manifests, recording, run};
 use kubewright_apiserver::KubernetesVersion;
 use serde_json::Value;
 
@@ -55,6 +55,16 @@ enum Command {
     FirstObjects,
     /// Breaks the embedded server on purpose, in a copy, and asserts that the recordings show each break.
     Mutants,
+    /// Checks random manifests as `kubewright check` does, and compares with `kubectl apply --dry-run=server` on the real server.
+    Manifests {
+        /// The seed: the same one makes the same manifests.
+        seed: u64,
+        /// The number of manifests.
+        count: u64,
+        /// Only the manifest of this number.
+        #[arg(long)]
+        only: Option<u64>,
+    },
     /// Makes random cases, runs them on both servers and prints the smallest case of each difference.
     Generate(Generate),
 }
@@ -101,6 +111,9 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
     }
     if let Command::Generate(what) = &arguments.command {
         return try_generated(here, what, arguments.emulated_version).await;
+    }
+    if let Command::Manifests { seed, count, only } = arguments.command {
+        return try_manifests(seed, count, only, arguments.emulated_version).await;
     }
     if matches!(arguments.command, Command::FirstObjects) {
         return write_first_objects(here).await;
@@ -210,6 +223,45 @@ async fn try_generated(here: &Path, what: &Generate, version: KubernetesVersion)
     let table = generate(&plan, version, &known, |line| println!("{line}")).await?;
     print!("{table}");
     Ok(table.holds())
+}
+
+/// Whether checks say of every manifest what kubectl says.
+async fn try_manifests(
+    seed: u64,
+    count: u64,
+    only: Option<u64>,
+    version: KubernetesVersion,
+) -> Result<bool> {
+    let all = manifests::generated(seed, count);
+    let chosen: Vec<(u64, String)> = all
+        .filter(|(number, _)| only.is_none_or(|only| only == *number))
+        .collect();
+    let watched = std::io::stderr().is_terminal();
+    let progress = |done| {
+        if watched {
+            eprint!("\rkubectl: {done} of {} manifests", chosen.len());
+        }
+    };
+    let comparison = manifests::compare(&chosen, version, progress).await?;
+    if watched {
+        eprint!("\r");
+    }
+    for difference in &comparison.differences {
+        println!(
+            "--- manifest {}\n{}\nkubectl: {}\ncheck:   {}\n",
+            difference.number, difference.manifest, difference.kubectl, difference.check
+        );
+    }
+    println!(
+        "{} manifests: {} accepted, {} refused alike, {} differ; kubectl took {:.1} s, the checks {:.1} s",
+        chosen.len(),
+        comparison.accepted,
+        comparison.refused,
+        comparison.differences.len(),
+        comparison.seconds.0,
+        comparison.seconds.1
+    );
+    Ok(comparison.differences.is_empty())
 }
 
 /// What a real server answers, and its version.

@@ -53,6 +53,26 @@ pub(crate) fn field_entry(random: &mut Random) -> Map<String, Value> {
     entry
 }
 
+/// A manifest: a valid object, in most cases changed in one field, which may be as deep as any.
+pub(crate) fn manifest(random: &mut Random) -> Value {
+    let kinds: Vec<&&str> = CHAINS.keys().filter(|kind| can_be_applied(kind)).collect();
+    let kind = random.one_of(&kinds);
+    let chain = random.one_of(&CHAINS[*kind]);
+    let valid = &VALID[*kind];
+    let mut object = valid[random.below(valid.len())].object.clone();
+    if let Value::Object(fields) = &mut object
+        && !random.one_in(4)
+    {
+        chains::put(random, &chain, fields);
+    }
+    object
+}
+
+/// Reviews are asked, not stored.
+fn can_be_applied(kind: &str) -> bool {
+    !kind.contains("Review")
+}
+
 /// How the objects of the requests of a case differ from a valid one.
 struct Writes<'a> {
     change: &'a dyn Fn(&mut Random, &mut Value),
