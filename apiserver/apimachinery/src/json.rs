@@ -14,6 +14,7 @@
 
 mod duplicates;
 mod indent;
+mod literal;
 pub mod order;
 pub mod ordered;
 mod plain;
@@ -25,6 +26,7 @@ use serde_json::Value;
 
 use crate::depth::{DEEPEST, DEEPEST_OWN};
 pub use indent::{compact, indented};
+pub use literal::number_as_written;
 pub use write::{is_negative_zero, write, write_string};
 
 use read::{Fault, read};

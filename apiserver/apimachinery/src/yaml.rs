@@ -24,6 +24,9 @@ use crate::depth::{DEEPEST, DEEPEST_OWN, with_room};
 use crate::go_text::quoted;
 use crate::json::{Malformed, Parsed};
 
+/// How many values any text may have.
+const LEAST_NODES: usize = 250_000;
+
 /// Reads the first YAML document.
 ///
 /// Numbers that begin with `0` are octal, and `yes`, `no`, `on` and `off` are booleans, as kubectl and the API server read
@@ -75,8 +78,16 @@ fn parse_with_room(bytes: &[u8]) -> Result<Parsed, Malformed> {
 }
 
 fn read(text: &str, duplicate_keys: DuplicateKeyPolicy, deepest: usize) -> Result<Parsed, Error> {
+    let nodes = text.len().max(LEAST_NODES);
     let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: deepest },
+        // Callers bound the text, and what is written out takes a byte at least. Aliases are bounded where they are replayed:
+        // one anchor may be used as often as an author likes.
+        budget: serde_saphyr::budget! {
+            max_depth: deepest,
+            max_nodes: nodes,
+            max_events: nodes.saturating_mul(3),
+            enforce_alias_anchor_ratio: false,
+        },
         duplicate_keys: duplicate_keys,
         legacy_octal_numbers: true,
         with_snippet: false,
@@ -192,6 +203,11 @@ fn malformed(error: &Error) -> Malformed {
     };
     let text = match text.split_once(": ") {
         Some((line, text)) if line.starts_with("line ") => text,
+        _ => text,
+    };
+    // Go's library names the problem alone.
+    let text = match text.split_once(", ") {
+        Some((context, problem)) if context.starts_with("while ") => problem,
         _ => text,
     };
     let line = error.location().map_or(1, |location| location.line());

@@ -6,9 +6,11 @@ use std::ops::Range;
 
 use http::{HeaderName, HeaderValue};
 use kubewright_apimachinery::view::{Edit as _, View as _};
+use kubewright_apiserver::admission::AdmissionPlugin;
 use kubewright_apiserver::{ApiServer, KubernetesVersion, Snapshot};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::client_side;
 use crate::cluster::{self, Answer, Cluster, Write};
 use crate::finding::{Finding, Lines, Location, ObjectReference, Related, Severity};
 use crate::manifest::{self, Manifest, NoObject, NotObject};
@@ -181,7 +183,9 @@ impl Checker {
         let server = self.server.take();
         let own = server.is_none();
         let server = server.unwrap_or_else(|| {
-            let builder = ApiServer::builder().emulated_version(self.version);
+            let builder = ApiServer::builder()
+                .emulated_version(self.version)
+                .enable_admission_plugins([AdmissionPlugin::ServiceAccount]);
             match self.state.take() {
                 Some(state) => builder.snapshot(state).start(),
                 None => builder.start(),
@@ -218,7 +222,7 @@ impl Checker {
         }
         let is_policy = |manifest: &&Manifest| manifest.kind().ends_with("AdmissionPolicy");
         run.policies = manifests.iter().filter(is_policy).cloned().collect();
-        let (checked, ignored) = self.apply(&mut run, &mut cluster, manifests).await;
+        let (checked, ignored) = self.apply(&mut run, &mut cluster, manifests, own).await;
         if own {
             cluster.stop();
         }
@@ -237,6 +241,7 @@ impl Checker {
         run: &mut Run<'_>,
         cluster: &mut Cluster,
         manifests: Vec<Manifest>,
+        own: bool,
     ) -> (Vec<Checked>, usize) {
         let mut ordered: Vec<((Role, usize), Write, Manifest)> = manifests
             .into_iter()
@@ -248,8 +253,14 @@ impl Checker {
             .collect();
         ordered.sort_by_key(|(rank, ..)| *rank);
         let (mut checked, mut ignored) = (Vec::new(), 0);
-        let mut namespaces = self.known_namespaces(&ordered);
+        self.namespaces(cluster, &ordered, own).await;
         for (_, write, mut manifest) in ordered {
+            if let Some(answer) = client_side::undecodable_metadata(&manifest) {
+                run.answer(&manifest, &answer);
+                let outcome = Outcome::Refused(answer.body);
+                checked.push(self.checked(manifest, outcome, Vec::new()));
+                continue;
+            }
             let Some(kind) = cluster.kind(&manifest).await else {
                 if self.ignore_missing_definitions {
                     ignored += 1;
@@ -265,17 +276,20 @@ impl Checker {
                 {
                     metadata.put("namespace", self.namespace.as_str());
                 }
-                let namespace = manifest.namespace().to_owned();
-                if namespaces.insert(namespace.clone()) {
-                    let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
-                    cluster.create("/api/v1/namespaces", &object).await;
-                }
             }
-            let answer = cluster.apply(&manifest, &kind, write).await;
-            run.answer(&manifest, &answer);
+            let mut answer = cluster.apply(&manifest, &kind, write).await;
+            if let Some(nameless) = client_side::nameless(&manifest) {
+                run.nameless(&manifest, &nameless, &answer);
+                answer = nameless;
+            } else {
+                run.answer(&manifest, &answer);
+            }
             let succeeded = answer.status.is_success();
             if manifest.kind() == "CustomResourceDefinition" && succeeded {
                 cluster.rediscover();
+            }
+            if own && succeeded && is_namespace(&manifest) {
+                cluster.default_account(manifest.name()).await;
             }
             let outcome = match succeeded {
                 true => Outcome::Accepted(answer.body),
@@ -296,14 +310,30 @@ impl Checker {
         }
     }
 
-    /// The namespaces that a cluster has, and those that are applied before what is in them.
-    fn known_namespaces(&self, manifests: &[((Role, usize), Write, Manifest)]) -> BTreeSet<String> {
-        let own = ["default", "kube-system", "kube-public", "kube-node-lease"];
-        let applied = manifests.iter().map(|(.., manifest)| manifest);
-        let applied = applied
-            .filter(|manifest| manifest.kind() == "Namespace" && manifest.api_version() == "v1");
-        let applied = applied.map(|manifest| manifest.name().to_owned());
-        own.map(str::to_owned).into_iter().chain(applied).collect()
+    /// Makes the namespaces that manifests name and none of them is, and what a controller puts into one before a pod runs there.
+    ///
+    /// Policies of the cluster do not apply yet.
+    async fn namespaces(
+        &self,
+        cluster: &Cluster,
+        manifests: &[((Role, usize), Write, Manifest)],
+        own: bool,
+    ) {
+        let manifests = || manifests.iter().map(|(.., manifest)| manifest);
+        let applied: BTreeSet<&str> = manifests()
+            .filter(|manifest| is_namespace(manifest))
+            .map(Manifest::name)
+            .collect();
+        let named = manifests().map(Manifest::namespace);
+        let named = named.filter(|name| !name.is_empty());
+        let mut named: BTreeSet<&str> = named.chain([self.namespace.as_str()]).collect();
+        named.insert("default");
+        for name in named.difference(&applied) {
+            cluster.namespace(name, &BTreeMap::new()).await;
+            if own {
+                cluster.default_account(name).await;
+            }
+        }
     }
 
     fn headers(&self) -> io::Result<Vec<(HeaderName, HeaderValue)>> {
@@ -425,6 +455,17 @@ impl Run<'_> {
         }
     }
 
+    /// Notes that kubectl refuses an object without a name, and what the API server would say besides: often why there is none.
+    fn nameless(&mut self, manifest: &Manifest, nameless: &Answer, answer: &Answer) {
+        self.answer(manifest, nameless);
+        let mut sentences = sentence::of_status(&answer.body);
+        sentences.retain(|said| said.field.as_deref() != Some("metadata.name"));
+        for sentence in sentences {
+            let finding = self.finding(manifest, Severity::Error, sentence);
+            self.findings.push(finding);
+        }
+    }
+
     fn finding(&mut self, manifest: &Manifest, severity: Severity, sentence: Sentence) -> Finding {
         let field = sentence.field.as_deref();
         let path = manifest.path_of(field.unwrap_or("kind"));
@@ -510,6 +551,10 @@ impl Run<'_> {
         let of = &self.sources[source].0;
         self.lines[source].location(&of.name, &of.text, bytes)
     }
+}
+
+fn is_namespace(manifest: &Manifest) -> bool {
+    manifest.kind() == "Namespace" && manifest.api_version() == "v1"
 }
 
 fn place_of(finding: &Finding) -> Option<(&str, usize)> {

@@ -213,6 +213,14 @@ impl Cluster {
         }
     }
 
+    /// Sees that a namespace has the ServiceAccount of pods that name none.
+    pub(crate) async fn default_account(&self, namespace: &str) {
+        let path = format!("/api/v1/namespaces/{}/serviceaccounts", encoded(namespace));
+        let metadata = serde_json::json!({ "name": "default" });
+        let account = serde_json::json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata });
+        self.create(&path, &account).await;
+    }
+
     /// Sends all further requests as this user.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod checker;
+mod client_side;
 mod cluster;
 mod finding;
 mod manifest;

@@ -87,6 +87,9 @@ pub(crate) fn of_status(status: &Value) -> Vec<Sentence> {
         let rule = format!("webhook/{}", &found[1]);
         return vec![Sentence::new(&rule, message, None)];
     }
+    if message == "resource name may not be empty" {
+        return vec![Sentence::new("Required", message, Some("metadata"))];
+    }
     let reason = match status.text("reason") {
         "" => "Unknown",
         reason => reason,

@@ -61,6 +61,9 @@ enum Command {
         seed: u64,
         /// The number of manifests.
         count: u64,
+        /// A folder with manifests, some of which are taken, whole or broken in one field
+        #[arg(long = "from", value_name = "FOLDER")]
+        folders: Vec<PathBuf>,
         /// Only the manifest of this number.
         #[arg(long)]
         only: Option<u64>,
@@ -112,8 +115,15 @@ async fn conformance(arguments: Arguments) -> Result<bool> {
     if let Command::Generate(what) = &arguments.command {
         return try_generated(here, what, arguments.emulated_version).await;
     }
-    if let Command::Manifests { seed, count, only } = arguments.command {
-        return try_manifests(seed, count, only, arguments.emulated_version).await;
+    if let Command::Manifests {
+        seed,
+        count,
+        folders,
+        only,
+    } = &arguments.command
+    {
+        let version = arguments.emulated_version;
+        return try_manifests(*seed, *count, folders, *only, version).await;
     }
     if matches!(arguments.command, Command::FirstObjects) {
         return write_first_objects(here).await;
@@ -229,10 +239,13 @@ async fn try_generated(here: &Path, what: &Generate, version: KubernetesVersion)
 async fn try_manifests(
     seed: u64,
     count: u64,
+    folders: &[PathBuf],
     only: Option<u64>,
     version: KubernetesVersion,
 ) -> Result<bool> {
-    let all = manifests::generated(seed, count);
+    let objects = folders.iter().map(|folder| manifests::objects_in(folder));
+    let objects = objects.collect::<Result<Vec<_>>>()?.concat();
+    let all = manifests::generated(seed, count, &objects);
     let chosen: Vec<(u64, String)> = all
         .filter(|(number, _)| only.is_none_or(|only| only == *number))
         .collect();

@@ -1,6 +1,7 @@
 //! Manifests: what a check finds in each, beside what `kubectl apply --dry-run=server` says on a real server with the same
 //! definitions and policies.
 
+mod broken;
 mod gadget;
 mod said;
 
@@ -8,32 +9,57 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use futures::{StreamExt as _, stream};
+use kubewright_apimachinery::view::{Edit as _, View as _};
 use kubewright_apimachinery::yaml;
 use kubewright_apiserver::KubernetesVersion;
 use kubewright_check::{Checker, Role, Source};
 use kubewright_testing::ControlPlane;
+use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
 use tokio::time::{Instant, sleep};
 
-use self::said::Said;
+pub use self::said::Said;
 use crate::generate::kinds;
 use crate::generate::random::Random;
 
 /// What both clusters have.
 const CONTEXT: &str = include_str!("manifests/context.yaml");
 
-/// A manifest that the policies of the context refuse as soon as they apply.
-const PROBE: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: probe}, spec: {replicas: 99, selector: {matchLabels: {a: b}}, \
-                     template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}}";
+/// A manifest that a policy of the context refuses as soon as it applies.
+const REFUSED: &str = "
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: probe}
+spec:
+  replicas: 99
+  selector: {matchLabels: {a: b}}
+  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}
+";
+
+/// A manifest that a policy of the context warns of, and that another one changes, as soon as they apply.
+const WARNED_OF_AND_CHANGED: &str = "
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: probe}
+";
 
 /// How long a real server may take until policies apply.
 const POLICIES: Duration = Duration::from_secs(60);
 
 /// One manifest in so many is of the kind that the context defines.
 const GADGETS: usize = 10;
+
+/// How often kubectl is asked again about a manifest: the API server goes through maps in an order that changes.
+const AGAIN: usize = 20;
+
+/// Of the others, one in so many is of the folders.
+const OF_FOLDERS: usize = 3;
+
+/// Of those in folders, one in so many is as it is.
+const WHOLE: usize = 4;
 
 /// How many processes of kubectl run at a time.
 const AT_A_TIME: usize = 4;
@@ -91,6 +117,12 @@ pub async fn compare(
     let start = Instant::now();
     for ((number, text), kubectl) in manifests.iter().zip(of_kubectl) {
         let check = check(text, version).await?;
+        let mut kubectl = kubectl;
+        let mut again = 0;
+        while check != kubectl && check.is_in_another_order(&kubectl) && again < AGAIN {
+            kubectl = real.apply(*number, text).await?;
+            again += 1;
+        }
         if check != kubectl {
             comparison.differences.push(Difference {
                 number: *number,
@@ -108,16 +140,58 @@ pub async fn compare(
     Ok(comparison)
 }
 
-/// Random manifests: good ones, and ones that are changed in one field, of built-in kinds and of the context's.
-pub fn generated(seed: u64, count: u64) -> impl Iterator<Item = (u64, String)> {
+/// Random manifests: good ones, and ones that are changed in one field, of built-in kinds, of the context's and of `folders`.
+pub fn generated(seed: u64, count: u64, folders: &[Value]) -> impl Iterator<Item = (u64, String)> {
     (0..count).map(move |number| {
         let mut random = Random::of_case("manifests", seed, number);
-        let object = match random.one_in(GADGETS) {
-            true => gadget::gadget(&mut random),
-            false => kinds::manifest(&mut random),
+        let object = if random.one_in(GADGETS) {
+            gadget::gadget(&mut random)
+        } else if !folders.is_empty() && random.one_in(OF_FOLDERS) {
+            let mut object = random.one_of(folders);
+            if !random.one_in(WHOLE) {
+                broken::in_one_field(&mut random, &mut object);
+                in_default_namespace(&mut object);
+            }
+            object
+        } else {
+            kinds::manifest(&mut random)
         };
         (number, yaml::to_string(&object).replace("{ns}", "default"))
     })
+}
+
+/// The objects of all manifests in a folder, in the namespace `default`: the cluster has no other.
+///
+/// # Errors
+/// The folder or a file in it cannot be read.
+pub fn objects_in(folder: &Path) -> Result<Vec<Value>> {
+    let mut objects = Vec::new();
+    let (files, unreadable) = kubewright_check::files(folder);
+    ensure!(unreadable.is_empty(), "cannot read {unreadable:?}");
+    for file in files {
+        let text = std::fs::read_to_string(&file);
+        let text = text.with_context(|| format!("read {}", file.display()))?;
+        for document in text.split("\n---") {
+            let parsed = yaml::parse(document.as_bytes());
+            let mut object = parsed
+                .map_err(|error| anyhow!("read {}: {error}", file.display()))?
+                .value;
+            in_default_namespace(&mut object);
+            if !object.text("kind").is_empty() {
+                objects.push(object);
+            }
+        }
+    }
+    Ok(objects)
+}
+
+/// The real cluster has no other namespaces, and a check makes those that manifests name.
+fn in_default_namespace(object: &mut Value) {
+    if let Some(metadata) = object.existing("metadata")
+        && metadata.get("namespace").is_some_and(Value::is_string)
+    {
+        metadata.put("namespace", "default");
+    }
 }
 
 async fn check(text: &str, version: KubernetesVersion) -> Result<Said> {
@@ -143,7 +217,8 @@ struct RealCluster {
 
 impl RealCluster {
     async fn start(version: KubernetesVersion) -> Result<Self> {
-        let mut plane = ControlPlane::builder();
+        let service_account = "--enable-admission-plugins=ServiceAccount";
+        let mut plane = ControlPlane::builder().flag(service_account);
         if version != KubernetesVersion::default() {
             plane = plane.flag(format!("--emulated-version={version}"));
         }
@@ -164,23 +239,33 @@ impl RealCluster {
             "kubectl cannot apply the context: {}",
             String::from_utf8_lossy(&output.stderr)
         );
-        let probe = real.folder.path().join("probe.yaml");
-        std::fs::write(&probe, PROBE)?;
         let start = Instant::now();
-        while real
-            .kubectl(&["apply", "--dry-run=server"], &probe)
-            .await?
-            .status
-            .success()
-        {
+        loop {
+            let refused = real.probe("refused", REFUSED).await?;
+            let other = real.probe("warned", WARNED_OF_AND_CHANGED).await?;
+            let warned = String::from_utf8_lossy(&other.stderr).contains("add the label app");
+            let changed = String::from_utf8_lossy(&other.stdout).contains("owner: nobody");
+            if !refused.status.success() && warned && changed {
+                break;
+            }
             ensure!(
                 start.elapsed() < POLICIES,
-                "the policies do not apply after {} s",
-                POLICIES.as_secs()
+                "the policies do not apply after {} s: kubectl says {} and {}, and writes {}",
+                POLICIES.as_secs(),
+                String::from_utf8_lossy(&refused.stderr),
+                String::from_utf8_lossy(&other.stderr),
+                String::from_utf8_lossy(&other.stdout)
             );
             sleep(Duration::from_millis(200)).await;
         }
         Ok(real)
+    }
+
+    async fn probe(&self, name: &str, manifest: &str) -> Result<std::process::Output> {
+        let path = self.folder.path().join(name).with_extension("yaml");
+        std::fs::write(&path, manifest)?;
+        let apply = ["apply", "--dry-run=server", "--output=yaml"];
+        self.kubectl(&apply, &path).await
     }
 
     async fn apply(&self, number: u64, text: &str) -> Result<Said> {

@@ -69,7 +69,7 @@ pub(crate) fn body(
     }
     let conformed = conform(kind, &mut object).map_err(|why| {
         let first = first_fault(call, kind);
-        cannot_be(said, &first.unwrap_or(why))
+        cannot_be(said, &as_written(call, first.unwrap_or(why)))
     });
     let Conformed { unknown, empties } = conformed?;
     if let Some(why) = conversion_fault(call, kind, &object) {
@@ -118,6 +118,29 @@ fn first_fault(call: &Call, kind: &GroupVersionKind) -> Option<String> {
     let mut again = json::parse(&call.body).ok()?.value;
     set_kind(kind, &mut again);
     conform::first_fault(kind, &mut again, &order::paths(&call.body))
+}
+
+/// An error about a number repeats it as a JSON body writes it, and as Go writes the one of a YAML body.
+fn as_written(call: &Call, why: String) -> String {
+    let number = why
+        .strip_prefix("json: cannot unmarshal number ")
+        .and_then(|rest| rest.split_once(" into "));
+    let Some((number, rest)) = number else {
+        return why;
+    };
+    let written = match Input::of(&call.headers) {
+        Ok(Input::Json) => json::number_as_written(&call.body, number).map(str::to_owned),
+        Ok(Input::Yaml) => number.parse().ok().map(|number: f64| {
+            let mut text = Vec::new();
+            json::write(&mut text, &number.into());
+            String::from_utf8_lossy(&text).into_owned()
+        }),
+        _ => None,
+    };
+    match written {
+        Some(written) => format!("json: cannot unmarshal number {written} into {rest}"),
+        None => why,
+    }
 }
 
 /// The rules of the request's resource, if a definition made it and its own kind is meant: not a Scale.

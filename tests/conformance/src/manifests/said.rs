@@ -20,6 +20,17 @@ pub struct Said {
 }
 
 impl Said {
+    /// Whether `other` says the same, its errors in another order.
+    pub(super) fn is_in_another_order(&self, other: &Self) -> bool {
+        let lines = |said: &Self| {
+            said.error
+                .lines()
+                .map(str::to_owned)
+                .collect::<BTreeSet<_>>()
+        };
+        self.warnings == other.warnings && lines(self) == lines(other)
+    }
+
     /// What kubectl printed of a file.
     pub(super) fn by_kubectl(accepted: bool, stderr: &str, file: &str) -> Self {
         let is_warning = |line: &&str| line.starts_with("Warning: ");
@@ -28,6 +39,21 @@ impl Said {
         let others: Vec<&str> = stderr.lines().filter(|line| !is_warning(line)).collect();
         let others = others.join("\n");
         let mut error = others.trim().to_owned();
+        // Names of files, of the resource and what to do about it: the check says these otherwise.
+        let own = [
+            "unable to decode \"",
+            "error when retrieving current configuration of:",
+            "resource mapping not found for name: ",
+        ];
+        if own
+            .iter()
+            .any(|own| error.starts_with(&format!("error: {own}")))
+        {
+            let said = error
+                .split_once(&format!("{file}\": "))
+                .map_or("", |parts| parts.1);
+            error = format!("error: {}", said.lines().next().unwrap_or_default());
+        }
         for doing in ["creating", "applying patch to", "validating"] {
             error = error.replace(&format!("error when {doing} \"{file}\": "), "");
         }
@@ -47,7 +73,12 @@ impl Said {
         let error = match checked.map(|checked| &checked.outcome) {
             Some(Outcome::Accepted(_)) => String::new(),
             Some(Outcome::Refused(status)) => error(status),
-            Some(Outcome::NoDefinition) | None => "no definition".to_owned(),
+            Some(Outcome::NoDefinition) => report
+                .findings
+                .first()
+                .map(|finding| format!("error: {}", finding.message))
+                .unwrap_or_default(),
+            None => "no object".to_owned(),
         };
         let warnings = checked
             .into_iter()
@@ -65,6 +96,7 @@ fn error(status: &Value) -> String {
     let (reason, message) = (status.text("reason"), status.text("message"));
     if reason != "Invalid" {
         return match reason {
+            "" if status.at("details").is_null() => format!("error: {message}"),
             "" => format!("Error from server: {message}"),
             reason => format!("Error from server ({reason}): {message}"),
         };

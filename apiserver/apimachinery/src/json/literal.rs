@@ -1,0 +1,45 @@
+//! Numbers as a body writes them: Go's decoder repeats them in its errors, and a float has lost them.
+
+/// Returns the first number of a JSON text that has the value of `number`, as it is written there.
+///
+/// ```
+/// use kubewright_apimachinery::json::number_as_written;
+///
+/// let body = br#"{"name": "1e20", "replicas": 100000000000000000000}"#;
+/// assert_eq!(number_as_written(body, "1e+20"), Some("100000000000000000000"));
+/// assert_eq!(number_as_written(body, "7"), None);
+/// ```
+pub fn number_as_written<'a>(json: &'a [u8], number: &str) -> Option<&'a str> {
+    let wanted: f64 = number.parse().ok()?;
+    let mut rest = json;
+    while let Some((&first, after)) = rest.split_first() {
+        rest = match first {
+            b'"' => after_string(after),
+            b'-' | b'0'..=b'9' => {
+                let is_part = |byte: &u8| b"+-.eE0123456789".contains(byte);
+                let length = rest.iter().take_while(|byte| is_part(byte)).count();
+                let (literal, beyond) = rest.split_at(length);
+                let literal = std::str::from_utf8(literal).ok()?;
+                #[expect(clippy::float_cmp, reason = "both are read from texts of one number")]
+                if literal.parse() == Ok(wanted) {
+                    return Some(literal);
+                }
+                beyond
+            }
+            _ => after,
+        };
+    }
+    None
+}
+
+/// What follows the end of a string that has begun.
+fn after_string(mut rest: &[u8]) -> &[u8] {
+    loop {
+        rest = match rest {
+            [b'\\', _, after @ ..] => after,
+            [b'"', after @ ..] => return after,
+            [_, after @ ..] => after,
+            [] => return rest,
+        };
+    }
+}
