@@ -211,6 +211,9 @@ fn malformed(error: &Error) -> Malformed {
         _ => text,
     };
     let line = error.location().map_or(1, |location| location.line());
+    if is_bomb(error) {
+        return Malformed("yaml: document contains excessive aliasing".to_owned());
+    }
     let too_deep = matches!(
         error,
         Error::Budget {
@@ -229,6 +232,19 @@ fn malformed(error: &Error) -> Malformed {
         ));
     }
     Malformed(located(line, text))
+}
+
+/// Whether aliases make a document larger than its text could be.
+fn is_bomb(error: &Error) -> bool {
+    match error {
+        Error::AliasError { error, .. } => is_bomb(error.without_snippet()),
+        Error::Budget { breach, .. } => matches!(
+            breach,
+            BudgetBreach::Nodes { .. } | BudgetBreach::Events { .. }
+        ),
+        Error::AliasReplayLimitExceeded { .. } => true,
+        _ => false,
+    }
 }
 
 /// The library does not count the first line.
@@ -316,6 +332,25 @@ mod tests {
                 "spec": {"list": ["a", {"b": 1}], "none": null, "empty": null},
             })
         );
+    }
+
+    #[test]
+    fn aliases_are_bounded_by_what_they_make_and_not_by_their_number() {
+        let many = format!("a: &a x\nb: [{}]", "*a, ".repeat(5_000));
+        assert_eq!(value(&many)["b"][4_999], "x");
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..10 {
+            let below = format!("*a{}, ", level - 1).repeat(10);
+            bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
+        }
+        let Malformed(why) = parse(bomb.as_bytes()).unwrap_err();
+        assert_eq!(why, "yaml: document contains excessive aliasing");
+    }
+
+    #[test]
+    fn a_text_may_have_as_many_values_as_its_size_allows() {
+        let text = format!("a: [{}]", "1, ".repeat(400_000));
+        assert_eq!(value(&text)["a"].as_array().map(Vec::len), Some(400_000));
     }
 
     #[test]

@@ -20,6 +20,9 @@ use crate::sentence::{self, Sentence};
 use crate::source::{Source, Unreadable};
 use crate::suggestion;
 
+/// What to do about a template.
+const TEMPLATE: &str = "if this is a template of a chart, check what it renders: helm template CHART | kubewright check -";
+
 /// What is checked, and against which cluster.
 #[derive(Debug)]
 #[must_use]
@@ -372,6 +375,7 @@ impl Run<'_> {
 
     fn no_object(&mut self, source: usize, other: &NoObject) {
         let document = &other.document;
+        let is_template = self.sources[source].0.text[document.clone()].contains("{{");
         let (rule, path) = match &other.found {
             NotObject::Malformed(_) => ("Malformed", ""),
             NotObject::Value(path) => ("NoObject", path.as_str()),
@@ -391,7 +395,7 @@ impl Run<'_> {
             object: None,
             location,
             related: Vec::new(),
-            help: None,
+            help: is_template.then(|| TEMPLATE.to_owned()),
         });
     }
 
@@ -434,10 +438,13 @@ impl Run<'_> {
             of_name: false,
         };
         let mut finding = self.finding(manifest, Severity::Error, sentence);
-        finding.help = Some(
-            "pass its CustomResourceDefinition with --crd, or --ignore-missing-definitions"
-                .to_owned(),
-        );
+        let help = match kind {
+            "Kustomization" => {
+                "check what it builds: kubectl kustomize DIRECTORY | kubewright check -"
+            }
+            _ => "pass its CustomResourceDefinition with --crd, or --ignore-missing-definitions",
+        };
+        finding.help = Some(help.to_owned());
         self.findings.push(finding);
     }
 

@@ -309,7 +309,7 @@ struct Reader {
     root: Option<usize>,
     open: Vec<Open>,
     /// The nodes that have anchors, by the parser's numbers.
-    anchors: Vec<(usize, usize)>,
+    anchors: HashMap<usize, usize>,
     repeated: Vec<Repeated>,
 }
 
@@ -332,10 +332,10 @@ impl Reader {
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(bytes),
             Event::Alias(anchor) => {
-                let known = self.anchors.iter().rev().find(|(id, _)| *id == anchor);
+                let known = self.anchors.get(&anchor);
                 // The parser refuses an alias that has no anchor.
                 let content = match known {
-                    Some((_, node)) => Content::Alias(*node),
+                    Some(node) => Content::Alias(*node),
                     None => Content::Scalar(String::new()),
                 };
                 self.add(bytes, content, 0);
@@ -350,7 +350,7 @@ impl Reader {
         let node = self.nodes.len();
         self.nodes.push(Node { bytes, content });
         if anchor != 0 {
-            self.anchors.push((anchor, node));
+            self.anchors.insert(anchor, node);
         }
         let Some(parent) = self.open.last_mut() else {
             self.root = Some(node);

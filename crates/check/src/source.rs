@@ -112,9 +112,18 @@ fn has_content(text: &str) -> bool {
 pub fn files(path: &Path) -> (Vec<PathBuf>, Vec<Unreadable>) {
     let mut walk = Walk::default();
     match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => walk.folder(path),
+        Ok(metadata) if metadata.is_dir() => {
+            walk.folder(path);
+            if walk.files.is_empty() && walk.unreadable.is_empty() {
+                let extensions = EXTENSIONS
+                    .map(|extension| format!(".{extension}"))
+                    .join(", ");
+                let none = format!("it has no file that ends with one of {extensions}");
+                walk.refuse(path, none);
+            }
+        }
         Ok(_) => walk.files.push(path.to_owned()),
-        Err(error) => walk.refuse(path, &error),
+        Err(error) => walk.refuse(path, error.to_string()),
     }
     (walk.files, walk.unreadable)
 }
@@ -130,7 +139,7 @@ impl Walk {
     fn folder(&mut self, folder: &Path) {
         let canonical = match fs::canonicalize(folder) {
             Ok(canonical) => canonical,
-            Err(error) => return self.refuse(folder, &error),
+            Err(error) => return self.refuse(folder, error.to_string()),
         };
         if !self.seen.insert(canonical) {
             return;
@@ -138,7 +147,7 @@ impl Walk {
         let entries = fs::read_dir(folder).and_then(Iterator::collect::<io::Result<Vec<_>>>);
         let mut entries = match entries {
             Ok(entries) => entries,
-            Err(error) => return self.refuse(folder, &error),
+            Err(error) => return self.refuse(folder, error.to_string()),
         };
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
@@ -152,16 +161,16 @@ impl Walk {
                 }
                 Ok(metadata) if metadata.is_file() && is_manifest(&path) => self.files.push(path),
                 Ok(_) => {}
-                Err(error) if is_manifest(&path) => self.refuse(&path, &error),
+                Err(error) if is_manifest(&path) => self.refuse(&path, error.to_string()),
                 Err(_) => {}
             }
         }
     }
 
-    fn refuse(&mut self, path: &Path, error: &io::Error) {
+    fn refuse(&mut self, path: &Path, why: String) {
         self.unreadable.push(Unreadable {
             name: path.display().to_string(),
-            why: error.to_string(),
+            why,
         });
     }
 }
