@@ -11,19 +11,22 @@ import (
 	"kubewright.dev/tests/judges/harness"
 )
 
+// repeats is how often each program runs where its time counts.
+const repeats = 3
+
 func main() {
-	part := flag.Bool("part", false, "leave out what only takes time: the 1,000 manifests, the chart and the largest file")
-	real := flag.Bool("real", false, "ask a real API server about each manifest, and time release builds")
+	part := flag.Bool("part", false, "run what every change has to pass: on a debug build, without what is only read for its time")
+	real := flag.Bool("real", false, "ask a real API server about each manifest, too")
 	build := flag.Bool("build", false, "build kubeconform and kubectl-validate, and run nothing")
-	keep := flag.String("keep", "", "write the manifests into this directory, and keep them")
+	keep := flag.String("keep", "", "keep the manifests, the definitions and the schemas in this empty directory")
 	flag.Parse()
-	if err := run(*part, *real, *build, *keep); err != nil {
+	if err := compare(*part, *real, *build, *keep); err != nil {
 		fmt.Fprintln(os.Stderr, "check:", err)
 		os.Exit(1)
 	}
 }
 
-func run(part, real, only bool, keep string) error {
+func compare(part, real, only bool, keep string) error {
 	conform, err := build("kubeconform", kubeconform)
 	if err != nil {
 		return err
@@ -32,15 +35,18 @@ func run(part, real, only bool, keep string) error {
 	if err != nil || only {
 		return err
 	}
-	command, err := harness.Command(real)
+	command, err := harness.Command(!part)
 	if err != nil {
 		return err
 	}
-	work, err := os.MkdirTemp("", "kubewright-judge-")
+	work, err := filepath.Abs(keep)
+	if keep == "" {
+		work, err = os.MkdirTemp("", "kubewright-judge-")
+		defer os.RemoveAll(work)
+	}
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
 	definitions, schemaFiles := filepath.Join(work, "definitions"), filepath.Join(work, "schemas")
 	if err := collectDefinitions(definitions); err != nil {
 		return err
@@ -54,14 +60,15 @@ func run(part, real, only bool, keep string) error {
 		return err
 	}
 	folder := filepath.Join(work, "manifests")
-	if keep != "" {
-		folder = keep
-	}
 	if err := write(manifests, folder); err != nil {
 		return err
 	}
+	times := repeats
+	if part {
+		times = 1
+	}
 	tools := []tool{ours(command, definitions), theirs(conform, schemaFiles), validate(validator, definitions)}
-	judged, err := judge(manifests, tools, folder)
+	judged, err := judge(manifests, tools, folder, times)
 	if err != nil {
 		return err
 	}
@@ -97,5 +104,5 @@ func publishedSchemas(command, work, definitions, files string) (schemas, error)
 	if err != nil {
 		return nil, err
 	}
-	return read, read.write(files)
+	return read, read.write(definitions, files)
 }

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"kubewright.dev/tests/judges/harness"
 )
@@ -67,7 +68,10 @@ func (j *judged) dryRun(cluster *harness.Cluster, folder string) (map[string]boo
 	if err := write(asked, all); err != nil {
 		return nil, err
 	}
-	if err := dryRun(cluster, all); err != nil {
+	began := time.Now()
+	err := dryRun(cluster, all)
+	j.realTook = time.Since(began)
+	if err != nil {
 		for _, file := range files.FindAllString(err.Error(), -1) {
 			refused[file] = true
 		}

@@ -4,10 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"kubewright.dev/tests/judges/harness"
 )
 
@@ -70,8 +72,9 @@ func (s schemas) resolve(schema object) object {
 	return schema
 }
 
-// write writes a JSON schema for each kind, as those that are published for kubeconform: strict, and nulls are allowed.
-func (s schemas) write(into string) error {
+// write writes a JSON schema for each kind, as those that are published for kubeconform: strict, and nulls are allowed. Those of
+// custom resources are made of their definitions, as kubeconform's own script makes them: OpenAPI has less.
+func (s schemas) write(definitions, into string) error {
 	if err := os.MkdirAll(into, 0o755); err != nil {
 		return err
 	}
@@ -82,15 +85,72 @@ func (s schemas) write(into string) error {
 		}
 		used := object{}
 		s.use(name, used)
-		schema, err := json.Marshal(object{"$ref": reference + name, "definitions": used})
-		if err != nil {
-			return err
+		if properties, is := used[name].(object)["properties"].(object); is {
+			properties["kind"] = object{"type": "string", "enum": []any{named[0]["kind"]}}
 		}
-		if err := os.WriteFile(filepath.Join(into, schemaFile(named[0])), schema, 0o644); err != nil {
+		if err := writeSchema(into, named[0], object{"$ref": reference + name, "definitions": used}); err != nil {
 			return err
 		}
 	}
+	paths, err := filepath.Glob(filepath.Join(definitions, "*.yaml"))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if err := writeCustom(path, into); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
 	return nil
+}
+
+func writeCustom(path, into string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	documents := yaml.NewDecoder(file)
+	for {
+		var definition struct {
+			Kind string
+			Spec struct {
+				Group    string
+				Names    struct{ Kind string }
+				Versions []struct {
+					Name   string
+					Schema struct {
+						OpenAPIV3Schema object `yaml:"openAPIV3Schema"`
+					}
+				}
+			}
+		}
+		if err := documents.Decode(&definition); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if definition.Kind != "CustomResourceDefinition" {
+			continue
+		}
+		for _, version := range definition.Spec.Versions {
+			schema := strict(version.Schema.OpenAPIV3Schema, func(string) {})
+			// Definitions need not say what every object has.
+			delete(schema, "additionalProperties")
+			named := object{"group": definition.Spec.Group, "version": version.Name, "kind": definition.Spec.Names.Kind}
+			if err := writeSchema(into, named, schema); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func writeSchema(into string, kind, schema object) error {
+	text, err := json.Marshal(schema)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(into, schemaFile(kind)), text, 0o644)
 }
 
 // schemaFile is the name by kubeconform's template: deployment-apps-v1.json, pod-v1.json.
@@ -147,6 +207,8 @@ func nullable(properties object, refer func(string)) object {
 		schema = strict(schema, refer)
 		if kind, is := schema["type"].(string); is {
 			schema["type"] = []any{kind, "null"}
+		} else if schema["$ref"] != nil {
+			schema = object{"anyOf": []any{schema, object{"type": "null"}}}
 		}
 		copied[name] = schema
 	}

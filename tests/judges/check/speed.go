@@ -39,7 +39,13 @@ func measure(tools []tool, work string) error {
 			}
 			runs = append(runs, run)
 		}
-		times(one.name, runs, true)
+		times(one.name+", seconds", runs, func(run outcome) string {
+			if len(run.refused) > 0 {
+				return "refused in " + seconds(run.longest)
+			}
+			return seconds(run.longest)
+		})
+		times("  of processors", runs, func(run outcome) string { return seconds(run.computed) })
 		if err := os.RemoveAll(folder); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // print prints what each program finds of each class, its false alarms, and its time.
@@ -27,7 +28,11 @@ func (j *judged) print() {
 	for _, one := range j.manifests {
 		if j.broken(one) {
 			broken = append(broken, one)
-			classes[one.class] = append(classes[one.class], one)
+			class := one.class
+			if class == valid {
+				class = "published as valid"
+			}
+			classes[class] = append(classes[class], one)
 		} else {
 			sound = append(sound, one)
 		}
@@ -42,7 +47,12 @@ func (j *judged) print() {
 	}
 	row("all broken manifests", broken, columns)
 	row("sound manifests: false alarms", sound, columns)
-	times(fmt.Sprintf("seconds for all, worst of %d", repeats), j.runs, false)
+	runs := j.runs
+	if j.real != nil {
+		runs = append(slices.Clone(runs), outcome{longest: j.realTook})
+	}
+	times(fmt.Sprintf("seconds for all, worst of %d", j.times), runs, func(run outcome) string { return seconds(run.longest) })
+	times("  of processors", j.runs, func(run outcome) string { return seconds(run.computed) })
 }
 
 func row(name string, of []manifest, columns []map[string]bool) {
@@ -59,15 +69,15 @@ func row(name string, of []manifest, columns []map[string]bool) {
 	fmt.Println()
 }
 
-// times prints the time of each program, and which of them refuse what all should accept.
-func times(name string, runs []outcome, sound bool) {
+// times prints a time of each program.
+func times(name string, runs []outcome, time func(outcome) string) {
 	fmt.Printf("%-50s", name)
 	for _, run := range runs {
-		seconds := fmt.Sprintf("%.2f", run.longest.Seconds())
-		if sound && len(run.refused) > 0 {
-			seconds = "refused in " + seconds
-		}
-		fmt.Printf(" %17s", seconds)
+		fmt.Printf(" %17s", time(run))
 	}
 	fmt.Println()
+}
+
+func seconds(time time.Duration) string {
+	return fmt.Sprintf("%.2f", time.Seconds())
 }
