@@ -54,9 +54,16 @@ const EDGES: &[(&str, &[&str])] = &[
     ("auth", &["apimachinery", "cel", "registry", "storage"]),
     ("cel", &[]),
     ("certificates", &[]),
+    ("check", &["apimachinery", "apiserver"]),
     (
         "cli",
-        &["apiserver", "certificates", "manifests", "testing"],
+        &[
+            "apiserver",
+            "certificates",
+            "check",
+            "manifests",
+            "testing",
+        ],
     ),
     ("controller", &[]),
     (

@@ -17,7 +17,7 @@ use crate::manifest::{self, Manifest, NoObject, NotObject};
 use crate::order::rank;
 use crate::places::Places;
 use crate::sentence::{self, Sentence};
-use crate::source::{Source, Unreadable};
+use crate::source::{Role, Source, Unreadable};
 use crate::suggestion;
 
 /// What to do about a template.
@@ -36,15 +36,6 @@ pub struct Checker {
     server: Option<ApiServer>,
     sources: Vec<(Source, Role)>,
     unreadable: Vec<Unreadable>,
-}
-
-/// What a source is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
-    /// Its objects are on the cluster before: definitions, policies and their bindings, and params.
-    Cluster,
-    /// Its objects are checked. Definitions and policies among them apply to the others.
-    Manifests,
 }
 
 /// What a check found.
@@ -205,6 +196,7 @@ impl Checker {
             places: BTreeMap::new(),
             policies: Vec::new(),
             findings: Vec::new(),
+            of_object: Vec::new(),
         };
         for unreadable in &self.unreadable {
             run.unreadable(unreadable);
@@ -280,12 +272,18 @@ impl Checker {
                     metadata.put("namespace", self.namespace.as_str());
                 }
             }
+            run.of_object.clear();
             let mut answer = cluster.apply(&manifest, &kind, write).await;
             if let Some(nameless) = client_side::nameless(&manifest) {
                 run.nameless(&manifest, &nameless, &answer);
                 answer = nameless;
             } else {
                 run.answer(&manifest, &answer);
+                if sentence::is_of_strict_decoding(&answer.body) {
+                    // A strict decoder stops the API server before it validates: what else is wrong is news, too.
+                    let rest = cluster.apply(&manifest, &kind, Write::LenientDryRun).await;
+                    run.answer(&manifest, &rest);
+                }
             }
             let succeeded = answer.status.is_success();
             if manifest.kind() == "CustomResourceDefinition" && succeeded {
@@ -357,6 +355,8 @@ struct Run<'a> {
     /// The admission policies among the manifests.
     policies: Vec<Manifest>,
     findings: Vec<Finding>,
+    /// Those of the object that is being applied.
+    of_object: Vec<Finding>,
 }
 
 impl Run<'_> {
@@ -451,14 +451,21 @@ impl Run<'_> {
     fn answer(&mut self, manifest: &Manifest, answer: &Answer) {
         for warning in &answer.warnings {
             let sentence = sentence::of_warning(warning);
-            let finding = self.finding(manifest, Severity::Warning, sentence);
-            self.findings.push(finding);
+            self.find_once(manifest, Severity::Warning, sentence);
         }
         if !answer.status.is_success() {
             for sentence in sentence::of_status(&answer.body) {
-                let finding = self.finding(manifest, Severity::Error, sentence);
-                self.findings.push(finding);
+                self.find_once(manifest, Severity::Error, sentence);
             }
+        }
+    }
+
+    /// Adds a finding, unless an answer to an earlier request about the object was the same.
+    fn find_once(&mut self, manifest: &Manifest, severity: Severity, sentence: Sentence) {
+        let finding = self.finding(manifest, severity, sentence);
+        if !self.of_object.contains(&finding) {
+            self.of_object.push(finding.clone());
+            self.findings.push(finding);
         }
     }
 

@@ -59,6 +59,8 @@ pub(crate) enum Write {
     Kept,
     /// It does not.
     DryRun,
+    /// It does not, and unknown fields are dropped.
+    LenientDryRun,
 }
 
 /// A request that is sent as it is.
@@ -116,11 +118,12 @@ impl Cluster {
     /// Creates the object of a manifest, or updates it, as `kubectl apply` does.
     pub(crate) async fn apply(&self, manifest: &Manifest, kind: &Kind, write: Write) -> Answer {
         let collection = collection_path(manifest, kind);
-        let dry_run = match write {
-            Write::Kept => "",
-            Write::DryRun => "&dryRun=All",
+        let write = match write {
+            Write::Kept => "fieldValidation=Strict",
+            Write::DryRun => "fieldValidation=Strict&dryRun=All",
+            Write::LenientDryRun => "fieldValidation=Ignore&dryRun=All",
         };
-        let options = format!("fieldManager={FIELD_MANAGER}&fieldValidation=Strict{dry_run}");
+        let options = format!("fieldManager={FIELD_MANAGER}&{write}");
         let wanted = with_last_applied(&manifest.object);
         let current = match manifest.name() {
             "" => None,

@@ -14,6 +14,6 @@ mod source;
 mod suggestion;
 mod three_way;
 
-pub use checker::{Checked, Checker, Outcome, Report, Role};
+pub use checker::{Checked, Checker, Outcome, Report};
 pub use finding::{Finding, Location, ObjectReference, Position, Related, Severity};
-pub use source::{LARGEST_FILE, Source, Unreadable, files};
+pub use source::{LARGEST_FILE, Role, Source, Unreadable, files};

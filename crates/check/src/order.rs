@@ -1,8 +1,8 @@
 //! The order in which objects are applied: first those that others depend on.
 
-use crate::checker::Role;
 use crate::cluster::Write;
 use crate::manifest::Manifest;
+use crate::source::Role;
 
 /// The kinds that others depend on, in their order. An object of these is kept; of all others, only the answer is.
 const KEPT: [(&str, &str); 13] = [

@@ -97,6 +97,11 @@ pub(crate) fn of_status(status: &Value) -> Vec<Sentence> {
     vec![Sentence::new(reason, message, None)]
 }
 
+/// Whether a Status is about unknown or repeated fields, before anything else was looked at.
+pub(crate) fn is_of_strict_decoding(status: &Value) -> bool {
+    status.text("message").contains("strict decoding error: ")
+}
+
 /// What a warning says.
 pub(crate) fn of_warning(text: &str) -> Sentence {
     if let Some(found) = WARNED_POLICY.captures(text) {

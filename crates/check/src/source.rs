@@ -21,6 +21,15 @@ pub struct Source {
     pub text: String,
 }
 
+/// What a source is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Its objects are on the cluster before: definitions, policies and their bindings, and params.
+    Cluster,
+    /// Its objects are checked. Definitions and policies among them apply to the others.
+    Manifests,
+}
+
 /// A file or a folder that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
@@ -112,16 +121,7 @@ fn has_content(text: &str) -> bool {
 pub fn files(path: &Path) -> (Vec<PathBuf>, Vec<Unreadable>) {
     let mut walk = Walk::default();
     match fs::metadata(path) {
-        Ok(metadata) if metadata.is_dir() => {
-            walk.folder(path);
-            if walk.files.is_empty() && walk.unreadable.is_empty() {
-                let extensions = EXTENSIONS
-                    .map(|extension| format!(".{extension}"))
-                    .join(", ");
-                let none = format!("it has no file that ends with one of {extensions}");
-                walk.refuse(path, none);
-            }
-        }
+        Ok(metadata) if metadata.is_dir() => walk.folder(path),
         Ok(_) => walk.files.push(path.to_owned()),
         Err(error) => walk.refuse(path, error.to_string()),
     }

@@ -23,5 +23,6 @@ mod restoring;
 mod running;
 mod shim;
 mod snapshot;
+mod test_policy;
 mod trusting;
 mod version;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use crate::command::{kubewright, run};
 
@@ -66,7 +66,9 @@ spec: {policyName: ports, validationActions: [Deny]}
 fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     for (name, text) in files {
-        fs::write(directory.path().join(name), text).unwrap();
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
     }
     directory
 }
@@ -243,4 +245,85 @@ async fn programs_read_one_document_of_each_format() {
             serde_json::from_str::<serde_json::Value>(&ran.out).unwrap();
         }
     }
+}
+
+#[tokio::test]
+async fn the_readme_shows_what_the_command_prints() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let readme = fs::read_to_string(root.join("README.md")).unwrap();
+    let (_, shown) = readme
+        .split_once("$ kubewright check examples/broken-deployment.yaml\n")
+        .unwrap();
+    let (shown, _) = shown.split_once("```").unwrap();
+    let ran = run(&root, &["check", "examples/broken-deployment.yaml"]).await;
+    assert_eq!(ran.code, Some(1));
+    assert_eq!(format!("{}{}", ran.out, ran.err), shown);
+}
+
+#[tokio::test]
+async fn the_mistakes_of_an_object_are_shown_in_one_run() {
+    let broken = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec:\n  ports: [{port: 80, protocol: HTTP}]\n  typ: NodePort\n";
+    let directory = directory(&[("service.yaml", broken)]);
+    let ran = run(directory.path(), &["check", "service.yaml"]).await;
+    assert_eq!(ran.code, Some(1));
+    for expected in [
+        "error[UnknownField]: unknown field \"spec.typ\"",
+        "help: a field with a similar name exists: type",
+        "error[FieldValueNotSupported]: Unsupported value: \"HTTP\"",
+    ] {
+        assert!(ran.out.contains(expected), "{expected}: {}", ran.out);
+    }
+}
+
+#[tokio::test]
+async fn what_builds_manifests_is_named_where_none_are() {
+    let kustomization =
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [a.yaml]\n";
+    let template = "apiVersion: v1\nkind: Service\nmetadata: {{ include \"x\" . }}\n";
+    let directory = directory(&[
+        ("kustomization.yaml", kustomization),
+        ("chart/templates/service.yaml", template),
+        ("notes/README.md", ""),
+    ]);
+    for (path, expected) in [
+        (
+            "kustomization.yaml",
+            "help: check what it builds: kubectl kustomize DIRECTORY | kubewright check -",
+        ),
+        (
+            "chart",
+            "help: if this is a template of a chart, check what it renders: helm template CHART | kubewright check -",
+        ),
+        (
+            "notes",
+            "cannot read notes: it has no file that ends with .json, .yaml or .yml",
+        ),
+    ] {
+        let ran = run(directory.path(), &["check", path]).await;
+        assert_eq!(ran.code, Some(1), "{path}: {}", ran.out);
+        assert!(ran.out.contains(expected), "{path}: {}", ran.out);
+    }
+}
+
+#[tokio::test]
+async fn a_check_is_repeated_when_a_file_changes() {
+    let directory = directory(&[("service.yaml", BROKEN)]);
+    let mut command = kubewright(directory.path(), &["check", "--watch", "."]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut until = async |text: &str| {
+        while let Some(line) = lines.next_line().await.unwrap() {
+            if line.contains(text) {
+                return true;
+            }
+        }
+        false
+    };
+    assert!(until("99999").await);
+    fs::write(
+        directory.path().join("service.yaml"),
+        BROKEN.replace("99999", "88888"),
+    )
+    .unwrap();
+    assert!(until("88888").await);
 }

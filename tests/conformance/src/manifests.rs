@@ -244,7 +244,7 @@ impl RealCluster {
             let refused = real.probe("refused", REFUSED).await?;
             let other = real.probe("warned", WARNED_OF_AND_CHANGED).await?;
             let warned = String::from_utf8_lossy(&other.stderr).contains("add the label app");
-            let changed = String::from_utf8_lossy(&other.stdout).contains("owner: nobody");
+            let changed = String::from_utf8_lossy(&other.stdout).contains("owner: policy");
             if !refused.status.success() && warned && changed {
                 break;
             }

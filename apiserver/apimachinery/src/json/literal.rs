@@ -20,7 +20,7 @@ pub fn number_as_written<'a>(json: &'a [u8], number: &str) -> Option<&'a str> {
                 let length = rest.iter().take_while(|byte| is_part(byte)).count();
                 let (literal, beyond) = rest.split_at(length);
                 let literal = std::str::from_utf8(literal).ok()?;
-                #[expect(clippy::float_cmp, reason = "both are read from texts of one number")]
+                #[expect(clippy::float_cmp, reason = "both are read from decimal digits")]
                 if literal.parse() == Ok(wanted) {
                     return Some(literal);
                 }

@@ -1,3 +1,5 @@
+//! Paths lead to values, whatever the form of the YAML.
+
 use proptest::prelude::*;
 
 use super::*;

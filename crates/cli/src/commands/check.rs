@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
-use kubewright_apiserver::{KubernetesVersion, Snapshot, import};
-use kubewright_check::{Checker, Report, Role, Severity, Source, files, report};
+use kubewright_apiserver::{ApiServer, KubernetesVersion, Snapshot, import};
+use kubewright_check::{Checker, Report, Role, Severity, Source, Unreadable, files, report};
 use serde_json::Value;
 
 use self::changes::Changes;
@@ -152,7 +152,13 @@ async fn watch(ui: &Arc<Ui>, arguments: &Arguments) -> Outcome {
 async fn check(ui: &Arc<Ui>, arguments: &Arguments) -> Outcome<Report> {
     let checker = checker(arguments)?;
     match &arguments.program {
-        Some(folder) => program::check(ui, arguments, folder, checker).await,
+        Some(folder) => {
+            let mut builder = ApiServer::builder().emulated_version(arguments.kubernetes);
+            if let Some(state) = arguments.state()? {
+                builder = builder.snapshot(state);
+            }
+            program::check(ui, folder, builder, checker).await
+        }
         None => Ok(checker.run().await?),
     }
 }
@@ -228,7 +234,13 @@ fn with(mut checker: Checker, path: &Path, role: Role) -> Checker {
     if path.as_os_str() == "-" {
         return checker.source(Source::from_reader("<stdin>", io::stdin().lock()), role);
     }
-    let (files, unreadable) = files(path);
+    let (files, mut unreadable) = files(path);
+    if files.is_empty() && unreadable.is_empty() {
+        unreadable.push(Unreadable {
+            name: path.display().to_string(),
+            why: "it has no file that ends with .json, .yaml or .yml".to_owned(),
+        });
+    }
     for unreadable in unreadable {
         checker = checker.source(Err(unreadable), role);
     }

@@ -4,10 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kube::Client;
-use kubewright_apiserver::ApiServer;
+use kubewright_apiserver::Builder;
 use kubewright_check::{Checker, Report};
 
-use super::Arguments;
 use crate::cluster::listen;
 use crate::dev::program::{Asked, Program};
 use crate::dev::stage::Stage;
@@ -17,21 +16,15 @@ use crate::ui::Ui;
 /// Builds and starts the program, and runs the check on an API server that calls it and has its definitions.
 pub(super) async fn check(
     ui: &Arc<Ui>,
-    arguments: &Arguments,
     folder: &Path,
+    builder: Builder,
     checker: Checker,
 ) -> Outcome<Report> {
     let step = ui.step(&format!("building {}", folder.display()));
     let program = Program::build(folder).await?;
     step.done(&format!("built {}", program.name()));
     let step = ui.step(&format!("starting {}", program.name()));
-    let builder = ApiServer::builder()
-        .emulated_version(arguments.kubernetes)
-        .rbac();
-    let server = match arguments.state()? {
-        Some(state) => builder.snapshot(state).start(),
-        None => builder.start(),
-    };
+    let server = builder.rbac().start();
     let listening = listen(&server, 0).await?;
     let admin = Client::new(server.service(), "default");
     let mut stage = Stage::beside(admin, listening)?;
