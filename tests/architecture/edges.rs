@@ -57,13 +57,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("check", &["apimachinery", "apiserver"]),
     (
         "cli",
-        &[
-            "apiserver",
-            "certificates",
-            "check",
-            "manifests",
-            "testing",
-        ],
+        &["apiserver", "certificates", "check", "manifests", "testing"],
     ),
     ("controller", &[]),
     (

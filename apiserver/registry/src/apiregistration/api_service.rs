@@ -14,6 +14,7 @@ use crate::behavior::Behavior;
 use crate::columns::Row;
 use crate::strategy::{Creation, Findings, Strategy};
 use kubewright_validation::check::Errors;
+use kubewright_validation::formats;
 use kubewright_validation::metadata::Rules;
 
 const METADATA: Rules = Rules::cluster_scoped()
@@ -164,6 +165,11 @@ fn check_service(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
         if service.text(field).is_empty() {
             errors.push(FieldError::required(&path.child(field), ""));
         }
+    }
+    let port = service.int("port").unwrap_or_default();
+    if let Some(problem) = formats::port_number(port) {
+        let detail = format!("port is not valid: {problem}");
+        errors.push(FieldError::invalid(&path.child("port"), port, &detail));
     }
     if insecure && !bundle.is_empty() {
         let detail = "may not be true if caBundle is present";

@@ -94,6 +94,9 @@ pub(crate) fn update(subresource: &str, new: &Value, old: &Value, errors: &mut E
     metadata::older_changed(new, old, errors);
 }
 
+/// The signer of requests in v1beta1 that named none.
+const LEGACY_SIGNER: &str = "kubernetes.io/legacy-unknown";
+
 const CONDITIONS: &str = "[]certificates.CertificateSigningRequestCondition";
 
 fn check(object: &Value, old: &Value, errors: &mut Errors) {
@@ -123,7 +126,13 @@ fn check(object: &Value, old: &Value, errors: &mut Errors) {
             errors.push(FieldError::duplicate(&at.index(index), text(usage)));
         }
     }
-    signer_name(spec.text("signerName"), &path.child("signerName"), errors);
+    let (signer, at) = (spec.text("signerName"), path.child("signerName"));
+    if signer == LEGACY_SIGNER && old.at("spec").text("signerName") != LEGACY_SIGNER {
+        let detail = "the legacy signerName is not allowed via this API version";
+        errors.push(FieldError::invalid(&at, signer, detail));
+    } else {
+        signer_name(signer, &at, errors);
+    }
     if let Some(seconds) = spec.int("expirationSeconds").filter(|s| *s < 600) {
         let detail = "may not specify a duration less than 600 seconds (10 minutes)";
         let at = path.child("expirationSeconds");
