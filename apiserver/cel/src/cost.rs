@@ -107,7 +107,7 @@ fn by_kubernetes(function: &str, overload: &str) -> Option<Cost> {
             let length = size(&arguments[1]);
             10 + tenth(length) + length.div_ceil(2) * (LIST + RECORD)
         },
-        "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => {
+        "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" | "includes" => {
             |arguments, _| traversal(&arguments[0])
         }
         "url"

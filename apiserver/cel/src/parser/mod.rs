@@ -15,13 +15,36 @@ pub(crate) use grammar::RESERVED;
 pub use grammar::is_identifier;
 
 use crate::ast::Ast;
+use crate::library::{LIST_EXTENSION, TWO_VARIABLES};
 use crate::source::{Issues, Problem};
 
 /// The largest expression, in code points.
 const MAX_CODE_POINTS: usize = 100_000;
 
-/// Parses an expression and expands its macros, `cel.bind` too where there are `bindings`.
-pub(crate) fn parse(source: &str, bindings: bool) -> Result<Ast, Issues> {
+/// The macros that not every environment has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Macros {
+    /// `cel.bind`.
+    pub(crate) bindings: bool,
+    /// `transformList` and its like, and quantifiers with two variables.
+    two_variables: bool,
+    /// `sortBy`.
+    sort_by: bool,
+}
+
+impl Macros {
+    /// The macros that every environment has by a minor version of Kubernetes.
+    pub(crate) fn introduced_by(minor: u32) -> Self {
+        Self {
+            bindings: false,
+            two_variables: minor >= TWO_VARIABLES,
+            sort_by: minor >= LIST_EXTENSION,
+        }
+    }
+}
+
+/// Parses an expression and expands its macros.
+pub(crate) fn parse(source: &str, macros: Macros) -> Result<Ast, Issues> {
     let length = source.chars().count();
     let mut problems = Vec::new();
     if length > MAX_CODE_POINTS {
@@ -31,7 +54,7 @@ pub(crate) fn parse(source: &str, bindings: bool) -> Result<Ast, Issues> {
         return Err(Issues::of("", problems));
     }
     let tokens = lexer::tokens(source, &mut problems);
-    let mut parser = grammar::Parser::new(tokens, problems, bindings);
+    let mut parser = grammar::Parser::new(tokens, problems, macros);
     let root = parser.start();
     let (positions, problems) = parser.into_parts();
     match root {
