@@ -47,11 +47,14 @@ fn run(case: &Json) -> Result<Json, String> {
         Err(why) => return Ok(json!({"refused": why.to_string()})),
     };
     let of = program.output_type().to_string();
-    Ok(match program.evaluate(&variables, &mut Budget::policy()) {
-        Err(why) => json!({"failed": why.to_string()}),
+    let mut budget = Budget::policy();
+    let result = program.evaluate(&variables, &mut budget);
+    let cost = budget.last_cost();
+    Ok(match result {
+        Err(why) => json!({"cost": cost, "failed": why.to_string()}),
         Ok(value) => match described(&value) {
-            Some(described) => json!({"type": of, "value": described}),
-            None => json!({"type": of, "opaque": value.type_name()}),
+            Some(described) => json!({"cost": cost, "type": of, "value": described}),
+            None => json!({"cost": cost, "type": of, "opaque": value.type_name()}),
         },
     })
 }

@@ -146,8 +146,10 @@ fn by_kubernetes(function: &str, overload: &str) -> Option<Cost> {
 
 fn by_overload(overload: &str) -> Cost {
     match overload {
-        "starts_with_string" | "ends_with_string" | "string_to_bytes" | "bytes_to_string"
-        | "strings_quote" | "string_format" => |arguments, _| tenth(size(&arguments[0])),
+        "starts_with_string" | "ends_with_string" => |arguments, _| tenth(size(&arguments[1])),
+        "string_to_bytes" | "bytes_to_string" | "strings_quote" | "string_format" => {
+            |arguments, _| tenth(size(&arguments[0]))
+        }
         "in_list" => |arguments, _| size(&arguments[1]),
         "less_string"
         | "greater_string"

@@ -16,6 +16,7 @@ import (
 type line struct {
 	Refused, Failed, Unsupported, Type, Opaque string
 	Value                                      json.RawMessage
+	Cost                                       uint64
 }
 
 // inCrate is what the crate does with the cases, in one process of its example.
@@ -41,6 +42,7 @@ func inCrate(cases []Case) ([]outcome, error) {
 		}
 		done := outcome{
 			refused: one.Refused, failed: one.Failed, unsupported: one.Unsupported, deduced: one.Type, opaque: one.Opaque,
+			cost: one.Cost,
 		}
 		if one.Value != nil {
 			done.value = &expr.Value{}

@@ -53,9 +53,12 @@ func inKubernetes(base *cel.Env, one Case) (outcome, error) {
 		return outcome{refused: "program instantiation failed: " + err.Error()}, nil
 	}
 	done := outcome{deduced: ast.OutputType().String()}
-	value, _, err := program.Eval(variables)
+	value, details, err := program.Eval(variables)
+	if cost := details.ActualCost(); cost != nil {
+		done.cost = *cost
+	}
 	if err != nil {
-		return outcome{failed: err.Error()}, nil
+		return outcome{failed: err.Error(), cost: done.cost}, nil
 	}
 	if optional, ok := value.(*types.Optional); ok && optional != nil {
 		done.opaque = "optional_type"

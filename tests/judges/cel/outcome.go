@@ -23,6 +23,8 @@ type outcome struct {
 	value   *expr.Value
 	// opaque is the type of a value that is not one of protobuf's.
 	opaque string
+	// cost is what the evaluation cost, in the units of the API server.
+	cost uint64
 }
 
 func (o outcome) String() string {
@@ -30,18 +32,18 @@ func (o outcome) String() string {
 	case o.refused != "":
 		return "refused: " + o.refused
 	case o.failed != "":
-		return "failed: " + o.failed
+		return fmt.Sprintf("failed: %s (cost %d)", o.failed, o.cost)
 	case o.unsupported != "":
 		return "unsupported: " + o.unsupported
 	case o.opaque != "":
-		return "value: " + o.opaque
+		return fmt.Sprintf("value: %s (cost %d)", o.opaque, o.cost)
 	}
-	return fmt.Sprintf("value: %v", o.value)
+	return fmt.Sprintf("value: %v (cost %d)", o.value, o.cost)
 }
 
 // same is whether two environments did the same with an expression, to the letter of a message.
 func (o outcome) same(other outcome) bool {
-	if o.refused != other.refused || o.failed != other.failed || o.unsupported != other.unsupported {
+	if o.cost != other.cost || o.refused != other.refused || o.failed != other.failed || o.unsupported != other.unsupported {
 		return false
 	}
 	if o.value == nil || other.value == nil {

@@ -75,7 +75,7 @@ impl<'a> Context<'_, 'a> {
             };
             let tested = test && index == last;
             let found = self.find(&value, &key, optional || tested);
-            let counted = tested || !optional || matches!(found, Ok(Some(_)));
+            let counted = !optional || matches!(found, Ok(Some(_)));
             if counted {
                 self.charge(SELECT)?;
             }

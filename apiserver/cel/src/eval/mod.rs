@@ -62,10 +62,11 @@ impl<'v, 'a> Context<'v, 'a> {
             Node::NotEqual(sides) => self.equality(sides, true),
             Node::Call(call) => self.call(call),
             Node::OneOf(node) => {
-                let value = self.eval(&node.0)?;
-                Ok(Value::Bool(
-                    key_of(&value).is_some_and(|key| node.1.contains(&key)),
-                ))
+                let value = self.eval(&node.value)?;
+                let is_double = |wanted: f64| node.doubles.contains(&wanted);
+                let found = matches!(value, Value::Double(value) if is_double(value))
+                    || key_of(&value).is_some_and(|key| node.keys.contains(&key));
+                Ok(Value::Bool(found))
             }
             Node::OptionalOr(node) => self.optional_or(node),
             Node::List(elements) => self.list(elements),

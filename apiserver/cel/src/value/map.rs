@@ -127,9 +127,14 @@ impl<'a> Key<'a> {
 
     pub(crate) fn numeric_or_exact(value: &Value<'a>) -> Option<Self> {
         if let Value::Double(double) = value {
-            return super::convert::whole(*double).map(Self::Int);
+            return Self::whole(*double);
         }
         Self::of(value)
+    }
+
+    /// A floating point number as the integer that equals it.
+    pub(crate) fn whole(double: f64) -> Option<Self> {
+        super::convert::whole(double).map(Self::Int)
     }
 
     pub(crate) fn to_value(&self) -> Value<'a> {
