@@ -223,7 +223,10 @@ impl<'c> Planner<'c> {
     fn index(&mut self, operand: &'c Expr, index: &'c Expr, optional: bool) -> Planned {
         let mut attribute = self.attribute(operand)?;
         let by = match self.node(index)? {
-            Node::Constant(value) => By::Constant(qualifier(value)?),
+            Node::Constant(value) => {
+                value.check_qualifier()?;
+                By::Constant(value)
+            }
             other => By::Value(other),
         };
         attribute.qualifiers.push(Qualifier { by, optional });
@@ -309,19 +312,6 @@ impl<'c> Planner<'c> {
             only_if,
             entry: added,
         })
-    }
-}
-
-/// A constant as the key of a map or the index of a list.
-fn qualifier(value: Value<'static>) -> Result<Value<'static>, Failure> {
-    match value {
-        Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::String(_) => {
-            Ok(value)
-        }
-        other => {
-            let of = other.go_type_name();
-            Err(Failure::new(format!("invalid qualifier type: {of}")))
-        }
     }
 }
 

@@ -74,7 +74,9 @@ impl<'a> Context<'_, 'a> {
                 By::Value(node) => self.uncounted(node)?,
             };
             let tested = test && index == last;
-            let found = self.find(&value, &key, optional || tested);
+            let found = key
+                .check_qualifier()
+                .and_then(|()| self.find(&value, &key, optional || tested));
             let counted = !optional || matches!(found, Ok(Some(_)));
             if counted {
                 self.charge(SELECT)?;

@@ -7,6 +7,7 @@ mod costs;
 mod extensions;
 mod kubernetes;
 mod patterns;
+mod places;
 mod properties;
 mod syntax;
 

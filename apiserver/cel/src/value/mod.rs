@@ -170,7 +170,25 @@ impl<'a> Value<'a> {
             Self::Type(_) => "*types.Type",
             Self::List(List::Json(_) | List::Values(_)) => "*types.baseList",
             Self::Map(Map::Json(_) | Map::Values(_)) => "*types.baseMap",
+            Self::Object(Object::Quantity(_)) => "cel.Quantity",
+            Self::Object(Object::Url(_)) => "cel.URL",
+            Self::Object(Object::Ip(_)) => "cel.IP",
+            Self::Object(Object::Cidr(_)) => "cel.CIDR",
+            Self::Object(Object::Semver(_)) => "cel.Semver",
             other => other.type_name(),
+        }
+    }
+
+    /// Whether expressions can select by it: `map[value]`.
+    pub(crate) fn check_qualifier(&self) -> Result<(), Failure> {
+        match self {
+            Self::Bool(_) | Self::Int(_) | Self::Uint(_) | Self::Double(_) | Self::String(_) => {
+                Ok(())
+            }
+            other => {
+                let of = other.go_type_name();
+                Err(Failure::new(format!("invalid qualifier type: {of}")))
+            }
         }
     }
 
