@@ -1,5 +1,5 @@
 //! Evaluates cases of the language's conformance suite: `cel.expr.conformance.test.SimpleTest` in the JSON of protobuf, one a
-//! line, from the standard input. Writes what became of each to the standard output: `{"type": "int", "value": {"int64Value": "3"}}`.
+//! line, from the standard input, in the environment of the version of Kubernetes that is the first argument. Writes what became of each to the standard output: `{"type": "int", "value": {"int64Value": "3"}}`.
 //!
 //! `tests/judges/cel` fetches the suite, runs this and compares.
 
@@ -9,14 +9,21 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kubewright_cel::{Budget, Environment, Key, Map, Text, Type, Value, Variables};
+use kubewright_cel::{Budget, Environment, Key, Map, Place, Text, Type, Value, Variables};
 use serde_json::{Value as Json, json};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let version = std::env::args()
+        .nth(1)
+        .as_deref()
+        .unwrap_or("1.37")
+        .parse()?;
+    // The place with the fewest variables, and with `cel.bind`, which the suite tests.
+    let environment = Environment::stored_expressions(Place::DeviceSelector, version);
     let mut output = io::stdout().lock();
     for line in io::stdin().lock().lines() {
         let case: Json = serde_json::from_str(&line?)?;
-        let outcome = match run(&case) {
+        let outcome = match run(&case, environment.clone()) {
             Ok(outcome) => outcome,
             Err(reason) => json!({"unsupported": reason}),
         };
@@ -26,11 +33,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// What the crate does with the expression of a case, or why the case cannot be run.
-fn run(case: &Json) -> Result<Json, String> {
+fn run(case: &Json, mut environment: Environment) -> Result<Json, String> {
     if case["disableMacros"] == true {
         return Err("an environment without macros".to_owned());
     }
-    let mut environment = Environment::kubernetes().with_bindings();
     for declared in elements(&case["typeEnv"]) {
         let of = &declared["ident"]["type"];
         if of.is_null() {

@@ -109,7 +109,7 @@ impl Environment {
             Place::ValidatingPolicy { params } => base.with_policy(params),
             Place::MessageExpression { params } => base.with_policy(params).without_authorizer(),
             Place::MutatingPolicy { params } => base.with_policy(params).with_patches(),
-            Place::DeviceSelector => base.with_device(version),
+            Place::DeviceSelector => base.with_device(version, libraries),
             Place::CustomResourceRule {
                 schema,
                 optional_old_self,
@@ -132,7 +132,7 @@ impl Environment {
             .without_variable("authorizer.requestResource")
     }
 
-    fn with_device(self, version: Version) -> Self {
+    fn with_device(self, version: Version, libraries: u32) -> Self {
         let by_domain = |value| Type::map(Type::String, Type::map(Type::String, value));
         let fields = [
             ("driver", Type::String),
@@ -142,8 +142,12 @@ impl Environment {
         // A field of the feature gate DRAConsumableCapacity, which 1.36 enables by default.
         let shared =
             (version >= Version::V1_36).then_some(("allowMultipleAllocations", Type::Bool));
-        self.with_bindings()
-            .with_object_type(DEVICE, fields.into_iter().chain(shared))
+        let base = if libraries >= BINDINGS {
+            self.with_bindings()
+        } else {
+            self
+        };
+        base.with_object_type(DEVICE, fields.into_iter().chain(shared))
             .with_variable("device", Type::object(DEVICE))
     }
 
@@ -163,3 +167,5 @@ impl Environment {
 }
 
 const DEVICE: &str = "kubernetes.DRADevice";
+/// The minor version of Kubernetes that introduced `cel.bind` in selectors of devices.
+const BINDINGS: u32 = 31;

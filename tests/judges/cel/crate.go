@@ -20,12 +20,12 @@ type line struct {
 }
 
 // inCrate is what the crate does with the cases, in one process of its example.
-func inCrate(cases []Case) ([]outcome, error) {
+func inCrate(cases []Case, minor uint) ([]outcome, error) {
 	input, err := lines(cases)
 	if err != nil {
 		return nil, err
 	}
-	command := exec.Command("cargo", "run", "-q", "-p", "kubewright-cel", "--example", "conformance")
+	command := exec.Command("cargo", "run", "-q", "-p", "kubewright-cel", "--example", "conformance", "--", fmt.Sprintf("1.%d", minor))
 	command.Dir = filepath.Join("..", "..", "..")
 	command.Stdin = bytes.NewReader(input)
 	command.Stderr = os.Stderr

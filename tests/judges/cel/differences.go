@@ -57,6 +57,7 @@ type judge struct {
 
 // counts are those of a file.
 type counts struct {
+	// file is a file of the newest version, or an older version.
 	file string
 	// The crate and the API server do the same: what the suite expects, or something else. Or they do not, for a known reason or an
 	// unknown one.
@@ -67,12 +68,16 @@ func newJudge(differences []*difference, only string) *judge {
 	return &judge{differences: differences, only: only}
 }
 
-func (j *judge) add(one Case, ours, theirs outcome) {
-	if len(j.files) == 0 || j.files[len(j.files)-1].file != one.File {
-		j.files = append(j.files, &counts{file: one.File})
+func (j *judge) add(one Case, minor uint, ours, theirs outcome) {
+	label := one.File
+	if minor != minors[0] {
+		label = fmt.Sprintf("all files, 1.%d", minor)
+	}
+	if len(j.files) == 0 || j.files[len(j.files)-1].file != label {
+		j.files = append(j.files, &counts{file: label})
 	}
 	file := j.files[len(j.files)-1]
-	if j.only == one.File {
+	if j.only == one.File && minor == minors[0] {
 		fmt.Printf("%s\n  crate:      %v\n  API server: %v\n", one.name(), ours, theirs)
 	}
 	if ours.same(theirs) {
@@ -91,13 +96,13 @@ func (j *judge) add(one Case, ours, theirs outcome) {
 		}
 	}
 	file.unknown++
-	j.unknown = append(j.unknown, fmt.Sprintf("%s\n  crate:      %v\n  API server: %v", one.name(), ours, theirs))
+	j.unknown = append(j.unknown, fmt.Sprintf("%s, 1.%d\n  crate:      %v\n  API server: %v", one.name(), minor, ours, theirs))
 }
 
 // close prints the tables, and fails if a difference is not known or a known one is none any more.
 func (j *judge) close() error {
 	sum := counts{file: "sum"}
-	fmt.Printf("%-24s %10s %20s %18s %18s\n", "file", "as expected", "as the API server", "known difference", "unknown difference")
+	fmt.Printf("%-24s %11s %20s %18s %18s\n", "file", "as expected", "as the API server", "known difference", "unknown difference")
 	for _, file := range j.files {
 		file.print()
 		sum.holds += file.holds
@@ -136,5 +141,5 @@ func (j *judge) close() error {
 }
 
 func (c *counts) print() {
-	fmt.Printf("%-24s %10d %20d %18d %18d\n", c.file, c.holds, c.asKubernetes, c.known, c.unknown)
+	fmt.Printf("%-24s %11d %20d %18d %18d\n", c.file, c.holds, c.asKubernetes, c.known, c.unknown)
 }

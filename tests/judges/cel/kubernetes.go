@@ -10,9 +10,10 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// kubernetes is the environment in which the API server compiles new expressions, with the macro of device selectors.
-func kubernetes() (*cel.Env, error) {
-	set, err := environment.MustBaseEnvSet(version.MajorMinor(1, 36)).Extend(environment.VersionedOptions{
+// kubernetes is the environment of the API server with the functions that were introduced by a version, and with the macro of device
+// selectors.
+func kubernetes(minor uint) (*cel.Env, error) {
+	set, err := environment.MustBaseEnvSet(version.MajorMinor(1, minor)).Extend(environment.VersionedOptions{
 		IntroducedVersion: version.MajorMinor(1, 31),
 		EnvOptions:        []cel.EnvOption{ext.Bindings(ext.BindingsVersion(0))},
 	})

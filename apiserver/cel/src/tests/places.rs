@@ -91,7 +91,7 @@ fn fields_named_by_words_of_the_language_are_selected_as_they_are_since_1_31() {
 }
 
 #[test]
-fn devices_say_whether_they_are_shared_since_1_36() {
+fn devices_say_whether_they_are_shared_since_1_36_and_are_bound_since_1_32() {
     let compiles = |version| {
         let environment = Environment::new_expressions(Place::DeviceSelector, version);
         environment
@@ -99,6 +99,13 @@ fn devices_say_whether_they_are_shared_since_1_36() {
             .is_ok()
     };
     assert!(compiles(Version::V1_36) && !compiles(Version::V1_35));
+    let binds = |version| {
+        let environment = Environment::new_expressions(Place::DeviceSelector, version);
+        environment
+            .compile("cel.bind(d, device, d.driver == '')")
+            .is_ok()
+    };
+    assert!(binds(Version::V1_32) && !binds(Version::V1_31));
 }
 
 #[test]
