@@ -122,11 +122,7 @@ impl<'v, 'a> Context<'v, 'a> {
 
     /// The value of an argument, or an error to be raised once all arguments have been looked at.
     fn argument(&mut self, node: &'a Node) -> Result<(Value<'a>, Option<Failure>), Failure> {
-        match self.eval(node) {
-            Ok(value) => Ok((value, None)),
-            Err(fatal) if fatal.is_fatal() => Err(fatal),
-            Err(failure) => Ok((Value::Null, Some(failure))),
-        }
+        parts(self.eval(node))
     }
 
     fn call(&mut self, call: &'a Call) -> Evaluated<'a> {
@@ -140,12 +136,14 @@ impl<'v, 'a> Context<'v, 'a> {
                 self.run_or_fail(call, &[value], failure)
             }
             [left, right] => {
-                let (left, left_failure) = self.argument(left)?;
-                let (right, right_failure) = self.argument(right)?;
-                if right_failure.is_some() {
-                    cost::of_failed_key(call.function.name, call.overload.is_some())?;
+                let left = self.eval(left);
+                if left.as_ref().is_err_and(Failure::is_fatal) {
+                    return left;
                 }
-                self.run_or_fail(call, &[left, right], left_failure.or(right_failure))
+                match (left, self.eval(right)) {
+                    (Ok(left), Ok(right)) => self.run(call, &[left, right]),
+                    (left, right) => self.failed_pair(call, left, right),
+                }
             }
             more => {
                 let mut values = Vec::with_capacity(more.len());
@@ -155,6 +153,22 @@ impl<'v, 'a> Context<'v, 'a> {
                 self.run(call, &values)
             }
         }
+    }
+
+    /// A call with two arguments of which one failed.
+    #[cold]
+    fn failed_pair(
+        &mut self,
+        call: &'a Call,
+        left: Evaluated<'a>,
+        right: Evaluated<'a>,
+    ) -> Evaluated<'a> {
+        let (left, left_failure) = parts(left)?;
+        let (right, right_failure) = parts(right)?;
+        if right_failure.is_some() {
+            cost::of_failed_key(call.function.name, call.overload.is_some())?;
+        }
+        self.run_or_fail(call, &[left, right], left_failure.or(right_failure))
     }
 
     fn run_or_fail(
@@ -186,7 +200,10 @@ impl<'v, 'a> Context<'v, 'a> {
             cost::of_no_list(call.function.name, call.overload.is_some(), values)?;
         }
         self.charge((call.cost)(values, result.as_ref().ok()))?;
-        result.and_then(valid)
+        match fault(&result) {
+            Some(failure) => Err(failure),
+            None => result,
+        }
     }
 
     fn optional_or(&mut self, node: &'a OptionalOr) -> Evaluated<'a> {
@@ -217,11 +234,27 @@ impl<'v, 'a> Context<'v, 'a> {
     }
 }
 
+/// Why a result is none: it was read of JSON that its schema does not fit.
+#[inline]
+fn fault(result: &Evaluated<'_>) -> Option<Failure> {
+    let reason = result.as_ref().ok()?.fault()?;
+    Some(Failure::new(reason.to_owned()))
+}
+
 /// The value, unless it was read of JSON that its schema does not fit.
 fn valid(value: Value<'_>) -> Evaluated<'_> {
     match value {
         Value::Invalid(reason) => Err(Failure::new(reason.to_string())),
         value => Ok(value),
+    }
+}
+
+/// The value of an argument, or an error to be raised once all arguments have been looked at.
+fn parts(result: Evaluated<'_>) -> Result<(Value<'_>, Option<Failure>), Failure> {
+    match result {
+        Ok(value) => Ok((value, None)),
+        Err(fatal) if fatal.is_fatal() => Err(fatal),
+        Err(failure) => Ok((Value::Null, Some(failure))),
     }
 }
 
