@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::library::{Function, Functions, NETWORK};
+use crate::introduced::{KEYWORDS_AS_FIELDS, NETWORK};
+use crate::library::{Function, Functions};
 use crate::types::Type;
 
 /// The type of an operation that a mutating policy makes.
@@ -58,7 +59,7 @@ impl Declarations {
 
     /// Whether words of the language name fields of object types without being escaped, too.
     pub(crate) fn has_keywords_as_fields(&self) -> bool {
-        self.minor >= 31
+        self.minor >= KEYWORDS_AS_FIELDS
     }
 
     pub(crate) fn function(&self, name: &str) -> Option<&Arc<Function>> {

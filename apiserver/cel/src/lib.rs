@@ -16,6 +16,7 @@ mod estimate;
 mod eval;
 mod failure;
 pub mod formats;
+mod introduced;
 mod library;
 mod named_format;
 mod node;

@@ -11,12 +11,18 @@ use crate::node::{Call, Node, OptionalOr};
 use crate::value::{Key, Text, Value, equal};
 use crate::variables::Variables;
 
+/// The most bytes of values that the calls of one evaluation make. No expression makes more within its cost, but by sums of lists, by
+/// `replace` and by `format`.
+const MAX_MADE: usize = 128 << 20;
+
 /// The state of one evaluation.
 pub(crate) struct Context<'v, 'a> {
     variables: &'v Variables<'a>,
     locals: Vec<Local<'a>>,
     spent: u64,
     limit: u64,
+    /// The bytes of the values that calls made.
+    made: usize,
 }
 
 /// A variable of a comprehension.
@@ -35,6 +41,7 @@ impl<'v, 'a> Context<'v, 'a> {
             locals,
             spent: 0,
             limit,
+            made: 0,
         }
     }
 
@@ -200,9 +207,28 @@ impl<'v, 'a> Context<'v, 'a> {
             cost::of_no_list(call.function.name, call.overload.is_some(), values)?;
         }
         self.charge((call.cost)(values, result.as_ref().ok()))?;
+        self.count(&result)?;
         match fault(&result) {
             Some(failure) => Err(failure),
             None => result,
+        }
+    }
+
+    /// Limits what calls make whose cost does not depend on the size of their results, such as the sum of two lists, which cel-go does
+    /// not copy.
+    fn count(&mut self, result: &Evaluated<'a>) -> Result<(), Failure> {
+        let bytes = match result {
+            Ok(Value::List(list)) => list.len().saturating_mul(size_of::<Value<'a>>()),
+            // Most of them are written part by part, which takes longer than a copy.
+            Ok(Value::String(text)) => text.len().saturating_mul(8),
+            Ok(Value::Bytes(bytes)) => bytes.len(),
+            _ => return Ok(()),
+        };
+        self.made = self.made.saturating_add(bytes);
+        if self.made > MAX_MADE {
+            Err(Failure::CostLimit)
+        } else {
+            Ok(())
         }
     }
 

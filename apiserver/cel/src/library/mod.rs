@@ -23,6 +23,7 @@ mod urls;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use crate::introduced::{LIST_EXTENSION, NETWORK, TWO_VARIABLES};
 use declaration::Declaration;
 
 pub(crate) use comprehensions::insert_entries;
@@ -83,13 +84,6 @@ impl Functions {
 /// The oldest set of functions: what Kubernetes 1.30 has for new expressions.
 const OLDEST: u32 = 29;
 const VERSIONS: usize = 9;
-
-/// The minor version of Kubernetes that introduced IP addresses and their types.
-pub(crate) const NETWORK: u32 = 30;
-/// The minor version that introduced comprehensions with two variables.
-pub(crate) const TWO_VARIABLES: u32 = 32;
-/// The minor version that introduced the lists of cel-go's extension.
-pub(crate) const LIST_EXTENSION: u32 = 34;
 
 /// The libraries with the minor version of Kubernetes that introduced each, as in `pkg/cel/environment/base.go`.
 const LIBRARIES: &[(u32, &[Declaration])] = &[

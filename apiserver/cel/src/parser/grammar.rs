@@ -2,8 +2,9 @@
 
 use super::lexer::{Tok, Token};
 use super::nodes::Nodes;
-use super::{Macros, literals, macros};
+use super::{literals, macros};
 use crate::ast::{Expr, Kind, Literal, Name, operators};
+use crate::introduced::Macros;
 use crate::source::Problem;
 
 /// How often one rule of the grammar may be open at once, and how high the tree may grow.

@@ -15,33 +15,11 @@ pub(crate) use grammar::RESERVED;
 pub use grammar::is_identifier;
 
 use crate::ast::Ast;
-use crate::library::{LIST_EXTENSION, TWO_VARIABLES};
+use crate::introduced::Macros;
 use crate::source::{Issues, Problem};
 
 /// The largest expression, in code points.
 const MAX_CODE_POINTS: usize = 100_000;
-
-/// The macros that not every environment has.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Macros {
-    /// `cel.bind`.
-    pub(crate) bindings: bool,
-    /// `transformList` and its like, and quantifiers with two variables.
-    two_variables: bool,
-    /// `sortBy`.
-    sort_by: bool,
-}
-
-impl Macros {
-    /// The macros that every environment has by a minor version of Kubernetes.
-    pub(crate) fn introduced_by(minor: u32) -> Self {
-        Self {
-            bindings: false,
-            two_variables: minor >= TWO_VARIABLES,
-            sort_by: minor >= LIST_EXTENSION,
-        }
-    }
-}
 
 /// Parses an expression and expands its macros.
 pub(crate) fn parse(source: &str, macros: Macros) -> Result<Ast, Issues> {

@@ -1,7 +1,7 @@
 //! The nodes of a tree while it is read: their ids with their positions, and the problems that were found.
 
-use super::Macros;
 use crate::ast::{Expr, Kind, Literal};
+use crate::introduced::Macros;
 use crate::source::Problem;
 
 pub(super) struct Nodes {

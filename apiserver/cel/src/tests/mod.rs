@@ -9,6 +9,7 @@ mod kubernetes;
 mod patterns;
 mod places;
 mod properties;
+mod robustness;
 mod syntax;
 
 use serde_json::{Value as Json, json};
