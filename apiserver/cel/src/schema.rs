@@ -187,11 +187,12 @@ fn node(path: &str, schema: &Json, depth: usize) -> Result<Declared, SchemaError
                         let values = below("@elem", values)?;
                         let map = Declared::map(Arc::clone(&values), limit("maxProperties"));
                         // Expressions have the type of a map, and read the properties alone.
-                        let form = match properties.is_empty() {
-                            true => map.form,
-                            false => Form::MapOfFields(values, properties),
-                        };
-                        Declared { form, ..map }
+                        if properties.is_empty() {
+                            map
+                        } else {
+                            let form = Form::MapOfFields(values, properties);
+                            Declared { form, ..map }
+                        }
                     }
                     _ => Declared::object(path, properties, |name| is_always_there(schema, name)),
                 }

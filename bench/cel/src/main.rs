@@ -9,6 +9,7 @@
     reason = "printing the figures is what this program is for"
 )]
 
+mod cases;
 mod measure;
 mod table;
 
@@ -16,40 +17,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, bail};
-use serde::Deserialize;
-use serde_json::{Value, json};
-
-/// The variables and expressions that all implementations read.
-#[derive(Deserialize)]
-struct Cases {
-    variables: Variables,
-    expressions: Vec<Expression>,
-}
-
-#[derive(Deserialize)]
-struct Variables {
-    object: Value,
-    request: Value,
-    /// How many numbers the list `numbers` has.
-    numbers: usize,
-}
-
-#[derive(Deserialize)]
-struct Expression {
-    name: String,
-    expression: String,
-}
-
-/// What an implementation does with an expression: nanoseconds, or why it has no value.
-#[derive(Clone, Deserialize)]
-struct Measured {
-    name: String,
-    engine: String,
-    compile: f64,
-    evaluate: f64,
-    result: String,
-    refused: String,
-}
+use cases::{Cases, Measured};
+use serde_json::json;
 
 fn main() -> anyhow::Result<()> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

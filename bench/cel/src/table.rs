@@ -1,6 +1,6 @@
 //! The table of all times.
 
-use crate::{Expression, Measured};
+use crate::cases::{Expression, Measured};
 
 const ENGINES: [&str; 4] = ["kubewright-cel", "cel", "cel-go", "kubernetes"];
 

@@ -47,9 +47,10 @@ fn values_that_double_end_at_their_cost() {
     spends_too_much(&doubled("lists.range(1000)"));
     spends_too_much(&doubled("'0123456789'"));
     spends_too_much(&doubled("b'0123456789'"));
-    let bound: String = (1..40)
-        .map(|step| format!("cel.bind(x{step}, x{} + x{0}, ", step - 1))
+    let bound: Vec<String> = (0..39)
+        .map(|step| format!("cel.bind(x{}, x{step} + x{step}, ", step + 1))
         .collect();
+    let bound = bound.concat();
     let closed = ")".repeat(40);
     spends_too_much(&format!(
         "cel.bind(x0, lists.range(1000), {bound}size(x39){closed} > 0"
