@@ -46,14 +46,16 @@ pub(crate) fn cel(
     numbers: &Value,
 ) -> anyhow::Result<Measured> {
     let mut context = cel::Context::default();
-    let all = [
-        ("object", &variables.object),
-        ("request", &variables.request),
-        ("numbers", numbers),
-    ];
-    for (name, value) in all {
-        context.add_variable(name, value)?;
-    }
+    context.add_variable("object", &variables.object)?;
+    context.add_variable("request", &variables.request)?;
+    // Of JSON it makes unsigned integers, which it does not multiply with others.
+    let numbers: Vec<i64> = numbers
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_i64)
+        .collect();
+    context.add_variable("numbers", &numbers)?;
     let found = cel::Program::compile(&one.expression).map_err(|why| why.to_string());
     let found = found.and_then(|program| {
         let result = program.execute(&context).map_err(|why| why.to_string())?;

@@ -571,7 +571,7 @@ fn contains_element<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
         [element, Value::List(list)] => list.contains(element).map(Value::Bool),
         [key, Value::Map(map)] => {
             map.check_key(key)?;
-            let found = map.find(key);
+            let found = map.entry(key);
             match found.as_ref().and_then(Value::fault) {
                 Some(reason) => Err(Failure::new(reason.to_owned())),
                 None => Ok(Value::Bool(found.is_some())),

@@ -109,6 +109,51 @@ fn devices_say_whether_they_are_shared_since_1_36_and_are_bound_since_1_32() {
 }
 
 #[test]
+fn a_device_has_what_its_driver_and_others_say_of_it() -> Result<(), Box<dyn std::error::Error>> {
+    let device = json!({
+        "attributes": {
+            "a": {"int": 3}, "b": {"bool": false}, "other.io/c": {"string": "x"}, "d": {"versions": ["1.0.0", "2.0.0"]},
+            "e": {"strings": ["p", "q"]},
+        },
+        "capacity": {"m": {"value": "1Gi"}, "other.io/n": {"value": 5}},
+        "allowMultipleAllocations": true,
+    });
+    let environment = Environment::stored_expressions(Place::DeviceSelector, Version::V1_37);
+    for expression in [
+        "device.driver == 'dra.io' && device.allowMultipleAllocations",
+        "device.attributes['dra.io'].a == 3 && !device.attributes['dra.io'].b",
+        "device.attributes['other.io'].c == 'x' && !has(device.attributes['other.io'].a)",
+        "device.attributes['dra.io'].d[1].isGreaterThan(semver('1.5.0'))",
+        "device.attributes['dra.io'].e.includes('q')",
+        "device.capacity['dra.io'].m == quantity('1024Mi') && device.capacity['other.io'].n.asInteger() == 5",
+        // A domain that the device does not have is empty, and yet not among its domains.
+        "device.attributes['none.io'].size() == 0 && !('none.io' in device.attributes)",
+        "device.attributes.size() == 2 && device.attributes.all(domain, domain.endsWith('.io'))",
+    ] {
+        let program = environment.compile(expression)?;
+        let variables = Variables::new().with_device("dra.io", &device)?;
+        let value = program.evaluate(&variables, &mut Budget::match_conditions());
+        assert_eq!(
+            value.map(|value| value.as_bool()),
+            Ok(Some(true)),
+            "{expression}"
+        );
+    }
+    let program = environment.compile("device.attributes['none.io'].a == 1")?;
+    let variables = Variables::new().with_device("dra.io", &device)?;
+    let error = program.evaluate(&variables, &mut Budget::match_conditions());
+    assert_eq!(error.unwrap_err().to_string(), "no such key: a");
+
+    let broken = json!({"attributes": {"v": {"version": "1"}}});
+    let error = Variables::new().with_device("dra.io", &broken).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "reading attributes v of a device: parse semantic version: No Major.Minor.Patch elements found"
+    );
+    Ok(())
+}
+
+#[test]
 fn a_value_is_included_in_a_list_of_any_type_and_in_itself() {
     let environment = Environment::stored_expressions(MATCH, Version::V1_37);
     let cost = |expression: &str, expected: bool| {
