@@ -78,7 +78,7 @@ fn by_extension(overload: &str) -> Option<Cost> {
         "list_flatten" => |arguments, _| 11 + size(&arguments[0]),
         "list_flatten_int" => |arguments, _| {
             let depth = match arguments[1] {
-                Value::Int(depth) => u64::try_from(depth).unwrap_or(0),
+                Value::Int(depth) => u64::try_from(depth).unwrap_or(1),
                 _ => 1,
             };
             size(&arguments[0]).saturating_mul(depth).saturating_add(11)

@@ -56,6 +56,22 @@ func readCases(folder string) ([]Case, error) {
 	return cases, nil
 }
 
+// readExpressions reads the cases of a file with an expression a line; what the API server does with them is expected.
+func readExpressions(file string) ([]Case, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var cases []Case
+	for number, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		if !strings.HasPrefix(line, "#") {
+			one := &test.SimpleTest{Name: fmt.Sprintf("line %d", number+1), Expr: line}
+			cases = append(cases, Case{"kubernetes", "expressions", one})
+		}
+	}
+	return cases, nil
+}
+
 // lines writes a case a line, in the JSON of protobuf.
 func lines(cases []Case) ([]byte, error) {
 	var all bytes.Buffer

@@ -40,6 +40,11 @@ func run(only string) error {
 	if err != nil {
 		return err
 	}
+	own, err := readExpressions("expressions.txt")
+	if err != nil {
+		return err
+	}
+	cases = append(cases, own...)
 	differences, err := readDifferences("differences.tsv")
 	if err != nil {
 		return err

@@ -37,9 +37,7 @@ pub(super) fn receiver(
     let binds = known.bindings && matches!(&target.kind, Kind::Ident(name) if name == "cel");
     let mut make = Maker { nodes, at };
     let expanded = match (name, arguments.len()) {
-        ("all" | "exists" | "exists_one" | "existsOne", 2) => {
-            quantifier(&mut make, name, target, arguments)
-        }
+        ("all" | "exists" | "exists_one", 2) => quantifier(&mut make, name, target, arguments),
         ("all" | "exists" | "exists_one" | "existsOne", 3) if known.two_variables => {
             quantifier(&mut make, name, target, arguments)
         }

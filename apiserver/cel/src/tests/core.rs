@@ -112,7 +112,6 @@ fn macros_go_through_lists_and_maps() {
         "object.spec.containers.all(c, c.name in ['a', 'b'])",
         "object.spec.containers.exists(c, c.image.startsWith('nginx'))",
         "object.spec.containers.exists_one(c, c.name == 'a')",
-        "object.spec.containers.existsOne(c, c.name == 'a')",
         "numbers.map(n, n * 2) == [6, 2, 4]",
         "numbers.map(n, n > 1, n * 2) == [6, 4]",
         "numbers.filter(n, n > 1) == [3, 2]",
@@ -370,5 +369,17 @@ fn a_number_is_found_among_constants_of_other_number_types() {
         "-0.0 in [0.0]",
         "!(double('NaN') in [double('NaN')])",
         "1e300 in [1e300, 2.0]",
+    ]);
+}
+
+#[test]
+fn exists_one_has_a_second_name_with_two_variables_alone() {
+    all_hold(&["[1].exists_one(x, x == 1) && [1].existsOne(i, x, x == 1)"]);
+    all_refused(&[
+        (
+            "[1].existsOne(x, x == 1)",
+            "undeclared reference to 'existsOne'",
+        ),
+        ("int{a: 1}", "unexpected failed resolution of 'int'"),
     ]);
 }

@@ -188,6 +188,7 @@ fn costs_are_those_of_cel_go_at_the_edges() {
         // What is missing behind an optional value costs nothing.
         ("has(optional.of({'c': {'e': 1}}).c.e)", 3),
         ("has(optional.of({'c': {'e': 1}}).c.d)", 2),
+        ("[[1], [2]].flatten(-1)", 13),
         // A call is counted once all its arguments were evaluated, even if one failed.
         ("[0, 1].transformMap(i, v, 4 / v)", 7),
         ("[0, 1, 1].transformMapEntry(i, v, {i: 4 / v})", 106),

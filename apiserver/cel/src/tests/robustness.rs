@@ -256,7 +256,7 @@ fn expressions() -> impl Strategy<Value = String> {
             ]);
             let pair = prop::sample::select(vec![
                 "all",
-                "existsOne",
+                "exists_one",
                 "transformList",
                 "transformMap",
                 "transformMapEntry",
