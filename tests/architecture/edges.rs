@@ -291,6 +291,46 @@ fn crates_stay_free_of_what_they_must_not_know() {
     }
 }
 
+#[test]
+fn the_expression_language_brings_no_client_and_no_runtime_into_a_program() {
+    let output = std::process::Command::new(env!("CARGO"))
+        .args([
+            "tree",
+            "-p",
+            "kubewright-cel",
+            "--edges",
+            "normal,build",
+            "--prefix",
+            "none",
+            "--offline",
+        ])
+        .current_dir(root())
+        .output()
+        .expect("cargo runs");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let tree = String::from_utf8_lossy(&output.stdout);
+    let names: BTreeSet<&str> = tree
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert!(names.contains("serde_json"), "{names:?}");
+    for name in &names {
+        let is_foreign = [
+            "kube", "k8s", "hyper", "tokio", "tower", "http", "rustls", "futures",
+        ]
+        .iter()
+        .any(|banned| name.starts_with(banned) && *name != "kubewright-cel");
+        assert!(
+            !is_foreign,
+            "kubewright-cel uses {name}: an evaluation is a function call"
+        );
+    }
+}
+
 fn dependencies(package: &serde_json::Value) -> impl Iterator<Item = String> {
     package["dependencies"]
         .as_array()

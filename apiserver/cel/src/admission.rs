@@ -18,18 +18,17 @@ impl Environment {
     /// assert!(environment.compile("request.object.spec.replicas > 1").is_err());
     /// ```
     pub fn admission() -> &'static Self {
-        static ADMISSION: LazyLock<Environment> = LazyLock::new(environment);
+        static ADMISSION: LazyLock<Environment> =
+            LazyLock::new(|| Environment::kubernetes().with_admission());
         &ADMISSION
     }
-}
 
-/// `object`, `oldObject`, `request`, `namespaceObject` and the authorizer.
-fn environment() -> Environment {
-    let strings = || Type::list(Type::String);
-    let group_version_kind = || Type::object("kubernetes.GroupVersionKind");
-    let group_version_resource = || Type::object("kubernetes.GroupVersionResource");
-    Environment::kubernetes()
-        .with_object_type(
+    /// Adds `object`, `oldObject`, `request`, `namespaceObject` and the authorizer.
+    pub(crate) fn with_admission(self) -> Self {
+        let strings = || Type::list(Type::String);
+        let group_version_kind = || Type::object("kubernetes.GroupVersionKind");
+        let group_version_resource = || Type::object("kubernetes.GroupVersionResource");
+        self.with_object_type(
             "kubernetes.GroupVersionKind",
             [
                 ("group", Type::String),
@@ -129,4 +128,5 @@ fn environment() -> Environment {
             "authorizer.requestResource",
             Type::object("kubernetes.authorization.ResourceCheck"),
         )
+    }
 }

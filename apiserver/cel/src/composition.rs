@@ -42,6 +42,17 @@ pub struct Composition {
 /// The name of a variable and its program, or why its expression does not compile.
 type Declared = (Arc<str>, Result<Arc<Program>, CompileError>);
 
+impl Environment {
+    /// Declares `variables` with these fields.
+    pub(crate) fn with_composed_variables<'f>(
+        self,
+        fields: impl IntoIterator<Item = (&'f str, Type)>,
+    ) -> Self {
+        self.with_object_type(TYPE, fields)
+            .with_variable("variables", Type::object(TYPE))
+    }
+}
+
 impl Composition {
     /// The environment of a policy without variables: that of [`Environment::admission`], and `params` where the policy has a
     /// `paramKind`.
@@ -76,9 +87,7 @@ impl Composition {
     /// ```
     pub fn in_environment(environment: Environment) -> Self {
         Self {
-            environment: environment
-                .with_object_type(TYPE, [])
-                .with_variable("variables", Type::object(TYPE)),
+            environment: environment.with_composed_variables([]),
             declared: Vec::new(),
             fields: Vec::new(),
         }
@@ -99,7 +108,7 @@ impl Composition {
         self.fields.push((name.to_owned(), of));
         let fields = self.fields.iter();
         let fields = fields.map(|(name, of)| (name.as_str(), of.clone()));
-        self.environment = self.environment.clone().with_object_type(TYPE, fields);
+        self.environment = self.environment.clone().with_composed_variables(fields);
         self.declared.retain(|(known, _)| **known != *name);
         self.declared.push((name.into(), program.clone()));
         program.map(drop)
@@ -126,10 +135,7 @@ impl Composition {
     /// assert!(Composition::new(false).message_environment().compile(expression).is_err());
     /// ```
     pub fn message_environment(&self) -> Environment {
-        self.environment
-            .clone()
-            .without_variable("authorizer")
-            .without_variable("authorizer.requestResource")
+        self.environment.clone().without_authorizer()
     }
 
     /// Adds `variables` to the variables of a request. Each is evaluated once for what this returns.

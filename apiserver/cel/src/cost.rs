@@ -78,7 +78,7 @@ fn by_extension(overload: &str) -> Option<Cost> {
         "list_flatten" => |arguments, _| 11 + size(&arguments[0]),
         "list_flatten_int" => |arguments, _| {
             let depth = match arguments[1] {
-                Value::Int(depth) => u64::try_from(depth).unwrap_or(0),
+                Value::Int(depth) => u64::try_from(depth).unwrap_or(1),
                 _ => 1,
             };
             size(&arguments[0]).saturating_mul(depth).saturating_add(11)
@@ -107,7 +107,7 @@ fn by_kubernetes(function: &str, overload: &str) -> Option<Cost> {
             let length = size(&arguments[1]);
             10 + tenth(length) + length.div_ceil(2) * (LIST + RECORD)
         },
-        "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => {
+        "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" | "includes" => {
             |arguments, _| traversal(&arguments[0])
         }
         "url"
@@ -146,8 +146,10 @@ fn by_kubernetes(function: &str, overload: &str) -> Option<Cost> {
 
 fn by_overload(overload: &str) -> Cost {
     match overload {
-        "starts_with_string" | "ends_with_string" | "string_to_bytes" | "bytes_to_string"
-        | "strings_quote" | "string_format" => |arguments, _| tenth(size(&arguments[0])),
+        "starts_with_string" | "ends_with_string" => |arguments, _| tenth(size(&arguments[1])),
+        "string_to_bytes" | "bytes_to_string" | "strings_quote" | "string_format" => {
+            |arguments, _| tenth(size(&arguments[0]))
+        }
         "in_list" => |arguments, _| size(&arguments[1]),
         "less_string"
         | "greater_string"

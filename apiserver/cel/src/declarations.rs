@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use crate::introduced::{KEYWORDS_AS_FIELDS, NETWORK};
 use crate::library::{Function, Functions};
 use crate::types::Type;
 
@@ -17,18 +18,21 @@ pub(crate) struct Declarations {
     pub(crate) functions: Arc<Functions>,
     /// Whether expressions can make `Object` and `JSONPatch`, and the parts of an `Object` by their paths.
     pub(crate) patches: bool,
+    /// The minor version of Kubernetes that the functions are of.
+    minor: u32,
 }
 
 /// The fields of an object type.
 pub(crate) type Fields = Arc<BTreeMap<String, Type>>;
 
 impl Declarations {
-    pub(crate) fn new(functions: &Arc<Functions>) -> Self {
+    pub(crate) fn new(functions: &Arc<Functions>, minor: u32) -> Self {
         Self {
             variables: HashMap::new(),
             objects: Arc::default(),
             functions: Arc::clone(functions),
             patches: false,
+            minor,
         }
     }
 
@@ -53,6 +57,11 @@ impl Declarations {
         self.named_type(name)
     }
 
+    /// Whether words of the language name fields of object types without being escaped, too.
+    pub(crate) fn has_keywords_as_fields(&self) -> bool {
+        self.minor >= KEYWORDS_AS_FIELDS
+    }
+
     pub(crate) fn function(&self, name: &str) -> Option<&Arc<Function>> {
         self.functions.find(name)
     }
@@ -73,7 +82,9 @@ impl Declarations {
             "type" => Type::Type(None),
             "uint" => Type::Uint,
             "optional_type" => Type::optional(Type::Dyn),
-            "net.IP" | "net.CIDR" => Type::Opaque(name.into(), Arc::new([])),
+            "net.IP" | "net.CIDR" if self.minor >= NETWORK => {
+                Type::Opaque(name.into(), Arc::new([]))
+            }
             _ if self.objects.contains_key(name) => Type::object(name),
             _ => return None,
         })

@@ -6,11 +6,13 @@ use crate::checker;
 use crate::declarations::{Declarations, JSON_PATCH};
 use crate::declared::Declared;
 use crate::estimate;
+use crate::introduced::Macros;
 use crate::library::Functions;
 use crate::parser;
 use crate::plan;
 use crate::program::{CompileError, OutputError, Program};
 use crate::types::Type;
+use crate::version::Version;
 
 /// The variables, types and functions that expressions can use.
 ///
@@ -31,14 +33,13 @@ use crate::types::Type;
 #[derive(Clone, Debug)]
 pub struct Environment {
     declarations: Declarations,
-    /// Whether `cel.bind` is a macro.
-    bindings: bool,
+    macros: Macros,
     /// Whether programs see the values of their conditions.
     coverage: bool,
 }
 
 impl Environment {
-    /// The functions and types of Kubernetes 1.37, without variables.
+    /// The functions and types that Kubernetes 1.37 has for new expressions, without variables.
     ///
     /// ```
     /// use kubewright_cel::{Budget, Environment, Variables};
@@ -49,9 +50,14 @@ impl Environment {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn kubernetes() -> Self {
+        Self::with_libraries(Version::default().minor() - 1)
+    }
+
+    /// The functions that Kubernetes had introduced by a minor version.
+    pub(crate) fn with_libraries(minor: u32) -> Self {
         Self {
-            declarations: Declarations::new(Functions::kubernetes()),
-            bindings: false,
+            declarations: Declarations::new(Functions::introduced_by(minor), minor),
+            macros: Macros::introduced_by(minor),
             coverage: false,
         }
     }
@@ -129,7 +135,7 @@ impl Environment {
     /// ```
     #[must_use]
     pub fn with_bindings(mut self) -> Self {
-        self.bindings = true;
+        self.macros.bindings = true;
         self
     }
 
@@ -178,7 +184,7 @@ impl Environment {
     /// ```
     #[must_use]
     pub fn with_patches(mut self) -> Self {
-        self.declarations.functions = Arc::clone(Functions::with_json_patch());
+        self.declarations.functions = self.declarations.functions.with_json_patch();
         self.declarations.patches = true;
         self.with_object_type(
             JSON_PATCH,
@@ -211,7 +217,7 @@ impl Environment {
     /// * [`CompileError::Issues`]: the expression has syntax errors, or its types do not fit
     /// * [`CompileError::Instantiation`]: a constant part of it is invalid, such as the pattern of `matches('[')`
     pub fn compile(&self, expression: &str) -> Result<Program, CompileError> {
-        let ast = parser::parse(expression, self.bindings).map_err(CompileError::Issues)?;
+        let ast = parser::parse(expression, self.macros).map_err(CompileError::Issues)?;
         let checked =
             checker::check(&self.declarations, expression, ast).map_err(CompileError::Issues)?;
         plan::plan(&checked, self.coverage).map_err(CompileError::Instantiation)
@@ -231,7 +237,7 @@ impl Environment {
     ///
     /// As for [`Environment::compile`], and [`CompileError::Output`]: the result is of another type.
     pub fn compile_to(&self, expression: &str, types: &[Type]) -> Result<Program, CompileError> {
-        let ast = parser::parse(expression, self.bindings).map_err(CompileError::Issues)?;
+        let ast = parser::parse(expression, self.macros).map_err(CompileError::Issues)?;
         let checked =
             checker::check(&self.declarations, expression, ast).map_err(CompileError::Issues)?;
         OutputError::of(&checked.types[checked.root.id as usize], types)?;
@@ -253,7 +259,7 @@ impl Environment {
         declared: &Declared,
         output: &Type,
     ) -> Result<(Program, u64), CompileError> {
-        let ast = parser::parse(expression, self.bindings).map_err(CompileError::Issues)?;
+        let ast = parser::parse(expression, self.macros).map_err(CompileError::Issues)?;
         let checked =
             checker::check(&self.declarations, expression, ast).map_err(CompileError::Issues)?;
         let found = &checked.types[checked.root.id as usize];

@@ -21,7 +21,7 @@ pub(crate) enum Node {
     NotEqual(Box<[Self; 2]>),
     Call(Box<Call>),
     /// Whether a value is one of some constants.
-    OneOf(Box<(Self, BTreeSet<Key<'static>>)>),
+    OneOf(Box<OneOf>),
     /// `a.or(b)`, or `a.orValue(b)`.
     OptionalOr(Box<OptionalOr>),
     List(Box<[(Self, bool)]>),
@@ -31,6 +31,15 @@ pub(crate) enum Node {
     Named(Box<Named>),
     /// A condition whose values are seen.
     Watched(Box<(Self, Arc<Watch>)>),
+}
+
+/// The constants of a list, to look a value up in.
+#[derive(Debug)]
+pub(crate) struct OneOf {
+    pub(crate) value: Node,
+    pub(crate) keys: BTreeSet<Key<'static>>,
+    /// The floating point numbers among them, which are no keys.
+    pub(crate) doubles: Vec<f64>,
 }
 
 /// A variable or another value, with the fields and indexes that are selected of it.

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::library::Function;
 use crate::library::regular::{self, Use};
 use crate::node::{
-    Attribute, Base, By, Call, Fold, Named, Node, OptionalOr, Qualifier, RecordNode, Step,
+    Attribute, Base, By, Call, Fold, Named, Node, OneOf, OptionalOr, Qualifier, RecordNode, Step,
 };
 use crate::program::Program;
 use crate::types::Type;
@@ -223,7 +223,10 @@ impl<'c> Planner<'c> {
     fn index(&mut self, operand: &'c Expr, index: &'c Expr, optional: bool) -> Planned {
         let mut attribute = self.attribute(operand)?;
         let by = match self.node(index)? {
-            Node::Constant(value) => By::Constant(value),
+            Node::Constant(value) => {
+                value.check_qualifier()?;
+                By::Constant(value)
+            }
             other => By::Value(other),
         };
         attribute.qualifiers.push(Qualifier { by, optional });
@@ -336,9 +339,13 @@ fn finish_call(function: &Arc<Function>, overloads: &[usize], arguments: Vec<Nod
             if list.is_empty() {
                 return Ok(Node::Constant(Value::Bool(false)));
             }
-            if let Some(keys) = keys_of(list) {
+            if let Some((keys, doubles)) = members_of(list) {
                 let mut arguments = arguments;
-                return Ok(Node::OneOf(Box::new((arguments.swap_remove(0), keys))));
+                return Ok(Node::OneOf(Box::new(OneOf {
+                    value: arguments.swap_remove(0),
+                    keys,
+                    doubles,
+                })));
             }
         }
         ("or" | "orValue", [_, _]) => {
@@ -408,8 +415,18 @@ fn map(planned: Vec<(Node, Node, bool)>) -> Planned {
     ))))
 }
 
-fn keys_of(list: &List<'static>) -> Option<BTreeSet<Key<'static>>> {
-    list.iter().map(|element| Key::of(&element)).collect()
+/// The members of a list by which its values can be found without comparing them one by one.
+fn members_of(list: &List<'static>) -> Option<(BTreeSet<Key<'static>>, Vec<f64>)> {
+    let (mut keys, mut doubles) = (BTreeSet::new(), Vec::new());
+    for element in list.iter() {
+        if let Value::Double(double) = element {
+            doubles.push(double);
+            keys.extend(Key::whole(double));
+        } else {
+            keys.insert(Key::of(&element)?);
+        }
+    }
+    Some((keys, doubles))
 }
 
 fn constant(literal: &Literal) -> Value<'static> {

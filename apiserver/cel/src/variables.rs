@@ -9,6 +9,8 @@ use crate::value::{Object, Value};
 
 /// The values of variables, for one evaluation. A variable without a value is an error only where the expression uses it.
 ///
+/// The values may borrow from the program that they are evaluated with, so make them after the program; a clone is cheap.
+///
 /// ```
 /// use kubewright_cel::{Budget, Environment, Value, Variables};
 /// use serde_json::json;

@@ -56,9 +56,14 @@ impl Checker<'_> {
         };
         for field in fields {
             self.check(&field.value);
-            let wanted = match &result {
-                Type::Object(name) => self.object_field(field.id, name, &field.name),
-                _ => Type::Error,
+            let wanted = if let Type::Object(name) = &result {
+                self.object_field(field.id, name, &field.name)
+            } else {
+                self.problem(
+                    field.id,
+                    format!("unexpected failed resolution of '{plain}'"),
+                );
+                Type::Error
             };
             let found = self.type_of(&field.value);
             let found = if field.optional {

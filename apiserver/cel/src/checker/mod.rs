@@ -225,7 +225,7 @@ impl Checker<'_> {
         };
         // Words of the language name fields of these names without being escaped, too.
         let escaped = || escape(field).and_then(|escaped| object.get(&escaped));
-        let is_reserved = RESERVED.contains(&field);
+        let is_reserved = self.declarations.has_keywords_as_fields() && RESERVED.contains(&field);
         if let Some(found) = object
             .get(field)
             .or_else(|| escaped().filter(|_| is_reserved))

@@ -192,7 +192,11 @@ impl<'d> Estimate<'d> {
                 let cost = Range::exactly(LIST).plus(size.at(TRAVERSAL));
                 Call::costs(cost.plus(requirements))
             }
-            ("isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf", Some(target), _) => {
+            (
+                "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" | "includes",
+                Some(target),
+                _,
+            ) => {
                 let size = self.size_or_unknown(target);
                 match self.type_of(target) {
                     Type::List(element) => {
@@ -202,6 +206,7 @@ impl<'d> Estimate<'d> {
                         }
                         Call::costs(size.times(each))
                     }
+                    _ if function == "includes" => Call::costs(size.times(ONE)),
                     _ => Call::costs(size.at(TRAVERSAL)),
                 }
             }

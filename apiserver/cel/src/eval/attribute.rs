@@ -1,6 +1,6 @@
 //! Attributes: variables with the fields and indexes that expressions select.
 
-use super::{Context, Evaluated, Failure, borrowed, valid};
+use super::{Context, Evaluated, Failure, borrowed, fault, valid};
 use crate::cost::SELECT;
 use crate::node::{Attribute, Base, By, Node, Qualifier};
 use crate::value::{List, Object, Value};
@@ -29,7 +29,11 @@ impl<'a> Context<'_, 'a> {
             Base::Value(node) => self.eval(node)?,
             Base::Conditional(nodes) => self.conditional(nodes)?,
         };
-        valid(self.qualified(base, &attribute.qualifiers, attribute.test)?)
+        let result = self.qualified(base, &attribute.qualifiers, attribute.test);
+        match fault(&result) {
+            Some(failure) => Err(failure),
+            None => result,
+        }
     }
 
     fn conditional(&mut self, [condition, truthy, falsy]: &'a [Node; 3]) -> Evaluated<'a> {
@@ -74,8 +78,10 @@ impl<'a> Context<'_, 'a> {
                 By::Value(node) => self.uncounted(node)?,
             };
             let tested = test && index == last;
-            let found = self.find(&value, &key, optional || tested);
-            let counted = tested || !optional || matches!(found, Ok(Some(_)));
+            let found = key
+                .check_qualifier()
+                .and_then(|()| self.find(&value, &key, optional || tested));
+            let counted = !optional || matches!(found, Ok(Some(_)));
             if counted {
                 self.charge(SELECT)?;
             }

@@ -164,16 +164,20 @@ impl<'a> Context<'_, 'a> {
         self.charge(SELECT)?;
         let mut values = Vec::with_capacity(2);
         let earlier = map.as_ref().err().cloned();
-        for node in entry {
-            if earlier.is_some() && entry.len() > 1 {
-                break;
-            }
-            values.push(self.eval(node)?);
+        // A call of three is given up at the first argument that failed, which is the map; a call of two is not.
+        if let (Some(earlier), true) = (&earlier, entry.len() > 1) {
+            return Err(earlier.clone());
         }
-        if let Some(earlier) = earlier {
-            return Err(earlier);
+        let mut failure = earlier;
+        for node in entry {
+            let (value, failed) = self.argument(node)?;
+            values.push(value);
+            failure = failure.or(failed);
         }
         self.charge(1)?;
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
         let map = map.as_mut().map_err(|error| error.clone())?;
         insert_entries(map, &values)
     }

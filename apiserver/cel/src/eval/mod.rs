@@ -11,12 +11,18 @@ use crate::node::{Call, Node, OptionalOr};
 use crate::value::{Key, Text, Value, equal};
 use crate::variables::Variables;
 
+/// The most bytes of values that the calls of one evaluation make. No expression makes more within its cost, but by sums of lists, by
+/// `replace` and by `format`.
+const MAX_MADE: usize = 128 << 20;
+
 /// The state of one evaluation.
 pub(crate) struct Context<'v, 'a> {
     variables: &'v Variables<'a>,
     locals: Vec<Local<'a>>,
     spent: u64,
     limit: u64,
+    /// The bytes of the values that calls made.
+    made: usize,
 }
 
 /// A variable of a comprehension.
@@ -35,6 +41,7 @@ impl<'v, 'a> Context<'v, 'a> {
             locals,
             spent: 0,
             limit,
+            made: 0,
         }
     }
 
@@ -62,10 +69,11 @@ impl<'v, 'a> Context<'v, 'a> {
             Node::NotEqual(sides) => self.equality(sides, true),
             Node::Call(call) => self.call(call),
             Node::OneOf(node) => {
-                let value = self.eval(&node.0)?;
-                Ok(Value::Bool(
-                    key_of(&value).is_some_and(|key| node.1.contains(&key)),
-                ))
+                let value = self.eval(&node.value)?;
+                let is_double = |wanted: f64| node.doubles.contains(&wanted);
+                let found = matches!(value, Value::Double(value) if is_double(value))
+                    || key_of(&value).is_some_and(|key| node.keys.contains(&key));
+                Ok(Value::Bool(found))
             }
             Node::OptionalOr(node) => self.optional_or(node),
             Node::List(elements) => self.list(elements),
@@ -121,11 +129,7 @@ impl<'v, 'a> Context<'v, 'a> {
 
     /// The value of an argument, or an error to be raised once all arguments have been looked at.
     fn argument(&mut self, node: &'a Node) -> Result<(Value<'a>, Option<Failure>), Failure> {
-        match self.eval(node) {
-            Ok(value) => Ok((value, None)),
-            Err(fatal) if fatal.is_fatal() => Err(fatal),
-            Err(failure) => Ok((Value::Null, Some(failure))),
-        }
+        parts(self.eval(node))
     }
 
     fn call(&mut self, call: &'a Call) -> Evaluated<'a> {
@@ -139,12 +143,14 @@ impl<'v, 'a> Context<'v, 'a> {
                 self.run_or_fail(call, &[value], failure)
             }
             [left, right] => {
-                let (left, left_failure) = self.argument(left)?;
-                let (right, right_failure) = self.argument(right)?;
-                if right_failure.is_some() {
-                    cost::of_failed_key(call.function.name, call.overload.is_some())?;
+                let left = self.eval(left);
+                if left.as_ref().is_err_and(Failure::is_fatal) {
+                    return left;
                 }
-                self.run_or_fail(call, &[left, right], left_failure.or(right_failure))
+                match (left, self.eval(right)) {
+                    (Ok(left), Ok(right)) => self.run(call, &[left, right]),
+                    (left, right) => self.failed_pair(call, left, right),
+                }
             }
             more => {
                 let mut values = Vec::with_capacity(more.len());
@@ -154,6 +160,22 @@ impl<'v, 'a> Context<'v, 'a> {
                 self.run(call, &values)
             }
         }
+    }
+
+    /// A call with two arguments of which one failed.
+    #[cold]
+    fn failed_pair(
+        &mut self,
+        call: &'a Call,
+        left: Evaluated<'a>,
+        right: Evaluated<'a>,
+    ) -> Evaluated<'a> {
+        let (left, left_failure) = parts(left)?;
+        let (right, right_failure) = parts(right)?;
+        if right_failure.is_some() {
+            cost::of_failed_key(call.function.name, call.overload.is_some())?;
+        }
+        self.run_or_fail(call, &[left, right], left_failure.or(right_failure))
     }
 
     fn run_or_fail(
@@ -185,7 +207,29 @@ impl<'v, 'a> Context<'v, 'a> {
             cost::of_no_list(call.function.name, call.overload.is_some(), values)?;
         }
         self.charge((call.cost)(values, result.as_ref().ok()))?;
-        result.and_then(valid)
+        self.count(&result)?;
+        match fault(&result) {
+            Some(failure) => Err(failure),
+            None => result,
+        }
+    }
+
+    /// Limits what calls make whose cost does not depend on the size of their results, such as the sum of two lists, which cel-go does
+    /// not copy.
+    fn count(&mut self, result: &Evaluated<'a>) -> Result<(), Failure> {
+        let bytes = match result {
+            Ok(Value::List(list)) => list.len().saturating_mul(size_of::<Value<'a>>()),
+            // Most of them are written part by part, which takes longer than a copy.
+            Ok(Value::String(text)) => text.len().saturating_mul(8),
+            Ok(Value::Bytes(bytes)) => bytes.len(),
+            _ => return Ok(()),
+        };
+        self.made = self.made.saturating_add(bytes);
+        if self.made > MAX_MADE {
+            Err(Failure::CostLimit)
+        } else {
+            Ok(())
+        }
     }
 
     fn optional_or(&mut self, node: &'a OptionalOr) -> Evaluated<'a> {
@@ -216,11 +260,27 @@ impl<'v, 'a> Context<'v, 'a> {
     }
 }
 
+/// Why a result is none: it was read of JSON that its schema does not fit.
+#[inline]
+fn fault(result: &Evaluated<'_>) -> Option<Failure> {
+    let reason = result.as_ref().ok()?.fault()?;
+    Some(Failure::new(reason.to_owned()))
+}
+
 /// The value, unless it was read of JSON that its schema does not fit.
 fn valid(value: Value<'_>) -> Evaluated<'_> {
     match value {
         Value::Invalid(reason) => Err(Failure::new(reason.to_string())),
         value => Ok(value),
+    }
+}
+
+/// The value of an argument, or an error to be raised once all arguments have been looked at.
+fn parts(result: Evaluated<'_>) -> Result<(Value<'_>, Option<Failure>), Failure> {
+    match result {
+        Ok(value) => Ok((value, None)),
+        Err(fatal) if fatal.is_fatal() => Err(fatal),
+        Err(failure) => Ok((Value::Null, Some(failure))),
     }
 }
 

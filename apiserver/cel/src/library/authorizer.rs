@@ -55,18 +55,6 @@ pub(super) const DECLARATIONS: &[Declaration] = &[
         |values| with(values, |check, text| check.name = text),
     ),
     guarded(
-        "fieldSelector",
-        "authorizer_fieldselector",
-        "kubernetes.authorization.ResourceCheck.(string) -> kubernetes.authorization.ResourceCheck",
-        |values| with(values, |check, text| check.field_selector = text),
-    ),
-    guarded(
-        "labelSelector",
-        "authorizer_labelselector",
-        "kubernetes.authorization.ResourceCheck.(string) -> kubernetes.authorization.ResourceCheck",
-        |values| with(values, |check, text| check.label_selector = text),
-    ),
-    guarded(
         "check",
         "pathcheck_check",
         "kubernetes.authorization.PathCheck.(string) -> kubernetes.authorization.Decision",
@@ -101,6 +89,22 @@ pub(super) const DECLARATIONS: &[Declaration] = &[
         "decision_reason",
         "kubernetes.authorization.Decision.() -> string",
         reason,
+    ),
+];
+
+/// What restricts a check to the objects that selectors choose.
+pub(super) const SELECTORS: &[Declaration] = &[
+    guarded(
+        "fieldSelector",
+        "authorizer_fieldselector",
+        "kubernetes.authorization.ResourceCheck.(string) -> kubernetes.authorization.ResourceCheck",
+        |values| with(values, |check, text| check.field_selector = text),
+    ),
+    guarded(
+        "labelSelector",
+        "authorizer_labelselector",
+        "kubernetes.authorization.ResourceCheck.(string) -> kubernetes.authorization.ResourceCheck",
+        |values| with(values, |check, text| check.label_selector = text),
     ),
 ];
 

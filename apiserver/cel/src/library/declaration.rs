@@ -104,6 +104,12 @@ fn fit(wanted: &[Type], values: &[Value<'_>]) -> bool {
 fn fits(wanted: &Type, value: &Value<'_>) -> bool {
     match wanted {
         Type::Dyn | Type::Param(_) => true,
+        Type::Bool => matches!(value, Value::Bool(_)),
+        Type::Bytes => matches!(value, Value::Bytes(_)),
+        Type::Double => matches!(value, Value::Double(_)),
+        Type::Int => matches!(value, Value::Int(_)),
+        Type::String => matches!(value, Value::String(_)),
+        Type::Uint => matches!(value, Value::Uint(_)),
         Type::List(element) => match value {
             Value::List(list) => list.get(0).is_none_or(|first| fits(element, &first)),
             _ => false,

@@ -306,7 +306,7 @@ fn unsigned_zero(value: f64) -> f64 {
 /// `1.500000×10⁰³`, with two digits of exponent at least. cel-go takes the precision for the width.
 fn scientific(value: f64, width: usize) -> String {
     if let Some(text) = special(value) {
-        return text;
+        return format!("{text:>width$}");
     }
     let plain = format!("{:.6e}", unsigned_zero(value));
     let (digits, exponent) = plain.split_once('e').unwrap_or((&plain, "0"));

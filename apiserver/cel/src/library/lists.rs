@@ -154,6 +154,18 @@ pub(super) const DECLARATIONS: &[Declaration] = &[
         "list(A).(A) -> int",
         last_index_of,
     ),
+];
+
+/// Version 1 of Kubernetes' own functions.
+pub(super) const INCLUDES: &[Declaration] = &[guarded(
+    "includes",
+    "list_includes_dyn_dyn",
+    "dyn.(dyn) -> bool",
+    includes,
+)];
+
+/// Version 3 of cel-go's extension.
+pub(super) const EXTENSION: &[Declaration] = &[
     guarded(
         "slice",
         "list_slice",
@@ -352,6 +364,17 @@ fn index_of<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
 
 fn last_index_of<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     position(values, true)
+}
+
+fn includes<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
+    let [target, wanted] = values else {
+        return Err(Failure::no_such_overload());
+    };
+    let is_it = |value: &Value<'a>| matches!(equal(value, wanted), Ok(true));
+    Ok(Value::Bool(match target {
+        Value::List(list) => list.iter().any(|element| is_it(&element)),
+        other => is_it(other),
+    }))
 }
 
 fn slice<'a>(values: &[Value<'a>]) -> Evaluated<'a> {

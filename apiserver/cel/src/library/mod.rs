@@ -1,4 +1,4 @@
-//! The function libraries of Kubernetes 1.37: declarations and implementations.
+//! The function libraries of Kubernetes: declarations and implementations.
 
 mod authorizer;
 mod comprehensions;
@@ -21,8 +21,9 @@ mod times;
 mod urls;
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
+use crate::introduced::{LIST_EXTENSION, NETWORK, TWO_VARIABLES};
 use declaration::Declaration;
 
 pub(crate) use comprehensions::insert_entries;
@@ -60,38 +61,48 @@ impl Functions {
         self.by_name.get(name)
     }
 
-    /// What every environment of Kubernetes 1.37 has.
-    pub(crate) fn kubernetes() -> &'static Arc<Self> {
-        static FUNCTIONS: LazyLock<Arc<Functions>> =
-            LazyLock::new(|| Arc::new(Functions::of(BASE)));
-        &FUNCTIONS
+    /// The functions that every environment has by a minor version of Kubernetes.
+    pub(crate) fn introduced_by(minor: u32) -> &'static Arc<Self> {
+        static BY_MINOR: [OnceLock<Arc<Functions>>; VERSIONS] =
+            [const { OnceLock::new() }; VERSIONS];
+        let index = (minor.saturating_sub(OLDEST) as usize).min(VERSIONS - 1);
+        BY_MINOR[index].get_or_init(|| {
+            let known = LIBRARIES.iter().filter(|(since, _)| *since <= minor);
+            let tables: Vec<&[Declaration]> = known.map(|(_, table)| *table).collect();
+            Arc::new(Self::of(&tables))
+        })
     }
 
-    /// What mutating policies have on top.
-    pub(crate) fn with_json_patch() -> &'static Arc<Self> {
-        static FUNCTIONS: LazyLock<Arc<Functions>> = LazyLock::new(|| {
-            let mut tables = BASE.to_vec();
-            tables.push(json_patch::DECLARATIONS);
-            Arc::new(Functions::of(&tables))
-        });
-        &FUNCTIONS
+    /// The same with the function that mutating policies have on top.
+    pub(crate) fn with_json_patch(&self) -> Arc<Self> {
+        let mut by_name = self.by_name.clone();
+        by_name.extend(Self::of(&[json_patch::DECLARATIONS]).by_name);
+        Arc::new(Self { by_name })
     }
 }
 
-const BASE: &[&[Declaration]] = &[
-    operators::DECLARATIONS,
-    standard::DECLARATIONS,
-    times::DECLARATIONS,
-    optionals::DECLARATIONS,
-    strings::DECLARATIONS,
-    lists::DECLARATIONS,
-    sets::DECLARATIONS,
-    comprehensions::DECLARATIONS,
-    regular::DECLARATIONS,
-    urls::DECLARATIONS,
-    quantity::DECLARATIONS,
-    network::DECLARATIONS,
-    formats::DECLARATIONS,
-    semver::DECLARATIONS,
-    authorizer::DECLARATIONS,
+/// The oldest set of functions: what Kubernetes 1.30 has for new expressions.
+const OLDEST: u32 = 29;
+const VERSIONS: usize = 9;
+
+/// The libraries with the minor version of Kubernetes that introduced each, as in `pkg/cel/environment/base.go`.
+const LIBRARIES: &[(u32, &[Declaration])] = &[
+    (0, operators::DECLARATIONS),
+    (0, standard::DECLARATIONS),
+    (0, times::DECLARATIONS),
+    (0, regular::DECLARATIONS),
+    (0, urls::DECLARATIONS),
+    (0, lists::DECLARATIONS),
+    (27, authorizer::DECLARATIONS),
+    (28, optionals::DECLARATIONS),
+    (28, quantity::DECLARATIONS),
+    (29, strings::DECLARATIONS),
+    (29, sets::DECLARATIONS),
+    (NETWORK, network::DECLARATIONS),
+    (31, formats::DECLARATIONS),
+    (31, authorizer::SELECTORS),
+    (TWO_VARIABLES, comprehensions::DECLARATIONS),
+    (33, semver::DECLARATIONS),
+    (LIST_EXTENSION, lists::EXTENSION),
+    (37, lists::INCLUDES),
 ];

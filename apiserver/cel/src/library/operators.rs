@@ -437,9 +437,15 @@ pub(super) fn add<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
     })
 }
 
+/// The most items of a sum of lists: to look through more would break every budget.
+const MAX_JOINED: usize = 2_000_000;
+
 fn joined<'a>(left: &List<'a>, right: &List<'a>) -> Evaluated<'a> {
     if right.is_empty() {
         return Ok(Value::List(left.clone()));
+    }
+    if left.len().saturating_add(right.len()) > MAX_JOINED {
+        return Err(Failure::CostLimit);
     }
     Ok(Value::List(join(left, right)?))
 }
@@ -565,7 +571,7 @@ fn contains_element<'a>(values: &[Value<'a>]) -> Evaluated<'a> {
         [element, Value::List(list)] => list.contains(element).map(Value::Bool),
         [key, Value::Map(map)] => {
             map.check_key(key)?;
-            let found = map.find(key);
+            let found = map.entry(key);
             match found.as_ref().and_then(Value::fault) {
                 Some(reason) => Err(Failure::new(reason.to_owned())),
                 None => Ok(Value::Bool(found.is_some())),

@@ -4,6 +4,7 @@ use super::lexer::{Tok, Token};
 use super::nodes::Nodes;
 use super::{literals, macros};
 use crate::ast::{Expr, Kind, Literal, Name, operators};
+use crate::introduced::Macros;
 use crate::source::Problem;
 
 /// How often one rule of the grammar may be open at once, and how high the tree may grow.
@@ -39,11 +40,11 @@ struct Open {
 }
 
 impl<'s> Parser<'s> {
-    pub(super) fn new(tokens: Vec<Token<'s>>, problems: Vec<Problem>, bindings: bool) -> Self {
+    pub(super) fn new(tokens: Vec<Token<'s>>, problems: Vec<Problem>, macros: Macros) -> Self {
         Self {
             tokens,
             next: 0,
-            nodes: Nodes::new(problems, bindings),
+            nodes: Nodes::new(problems, macros),
             open: Open::default(),
             closers: Vec::new(),
             behind: Vec::new(),

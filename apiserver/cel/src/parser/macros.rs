@@ -33,19 +33,21 @@ pub(super) fn receiver(
     mut arguments: Vec<Expr>,
 ) -> Expr {
     let at = nodes.position(id);
-    let binds = nodes.bindings && matches!(&target.kind, Kind::Ident(name) if name == "cel");
+    let known = nodes.macros;
+    let binds = known.bindings && matches!(&target.kind, Kind::Ident(name) if name == "cel");
     let mut make = Maker { nodes, at };
     let expanded = match (name, arguments.len()) {
-        ("all" | "exists" | "exists_one" | "existsOne", 2 | 3) => {
+        ("all" | "exists" | "exists_one", 2) => quantifier(&mut make, name, target, arguments),
+        ("all" | "exists" | "exists_one" | "existsOne", 3) if known.two_variables => {
             quantifier(&mut make, name, target, arguments)
         }
         ("map", 2 | 3) => map(&mut make, target, arguments),
         ("filter", 2) => filter(&mut make, target, arguments),
-        ("transformList" | "transformMap" | "transformMapEntry", 3 | 4) => {
+        ("transformList" | "transformMap" | "transformMapEntry", 3 | 4) if known.two_variables => {
             transform(&mut make, name, target, arguments)
         }
         ("bind", 3) if binds => bind(&mut make, arguments),
-        ("sortBy", 2) => sort_by(&mut make, target, arguments),
+        ("sortBy", 2) if known.sort_by => sort_by(&mut make, target, arguments),
         ("optMap" | "optFlatMap", 2) => {
             let body = arguments.remove(1);
             optional_map(&mut make, name, target, &arguments[0], body)

@@ -15,13 +15,14 @@ pub(crate) use grammar::RESERVED;
 pub use grammar::is_identifier;
 
 use crate::ast::Ast;
+use crate::introduced::Macros;
 use crate::source::{Issues, Problem};
 
 /// The largest expression, in code points.
 const MAX_CODE_POINTS: usize = 100_000;
 
-/// Parses an expression and expands its macros, `cel.bind` too where there are `bindings`.
-pub(crate) fn parse(source: &str, bindings: bool) -> Result<Ast, Issues> {
+/// Parses an expression and expands its macros.
+pub(crate) fn parse(source: &str, macros: Macros) -> Result<Ast, Issues> {
     let length = source.chars().count();
     let mut problems = Vec::new();
     if length > MAX_CODE_POINTS {
@@ -31,7 +32,7 @@ pub(crate) fn parse(source: &str, bindings: bool) -> Result<Ast, Issues> {
         return Err(Issues::of("", problems));
     }
     let tokens = lexer::tokens(source, &mut problems);
-    let mut parser = grammar::Parser::new(tokens, problems, bindings);
+    let mut parser = grammar::Parser::new(tokens, problems, macros);
     let root = parser.start();
     let (positions, problems) = parser.into_parts();
     match root {

@@ -1,21 +1,21 @@
 //! The nodes of a tree while it is read: their ids with their positions, and the problems that were found.
 
 use crate::ast::{Expr, Kind, Literal};
+use crate::introduced::Macros;
 use crate::source::Problem;
 
 pub(super) struct Nodes {
     pub(super) positions: Vec<u32>,
     pub(super) problems: Vec<Problem>,
-    /// Whether `cel.bind` is a macro.
-    pub(super) bindings: bool,
+    pub(super) macros: Macros,
 }
 
 impl Nodes {
-    pub(super) fn new(problems: Vec<Problem>, bindings: bool) -> Self {
+    pub(super) fn new(problems: Vec<Problem>, macros: Macros) -> Self {
         Self {
             positions: Vec::new(),
             problems,
-            bindings,
+            macros,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The language itself.
 
-use super::{all_fail, all_hold, all_refused, evaluate};
+use super::{all_fail, all_hold, all_refused, environment, evaluate};
 
 #[test]
 fn literals_are_read() {
@@ -27,7 +27,7 @@ fn literals_are_read() {
         "null == null",
         "[1, 2,] == [1, 2]",
         "{'a': 1,}.a == 1",
-        "{dyn(1): 'a', dyn(null): 'b'}[dyn(null)] == 'b'",
+        "dyn(null) in {dyn(1): 'a', dyn(null): 'b'}",
     ]);
 }
 
@@ -112,7 +112,6 @@ fn macros_go_through_lists_and_maps() {
         "object.spec.containers.all(c, c.name in ['a', 'b'])",
         "object.spec.containers.exists(c, c.image.startsWith('nginx'))",
         "object.spec.containers.exists_one(c, c.name == 'a')",
-        "object.spec.containers.existsOne(c, c.name == 'a')",
         "numbers.map(n, n * 2) == [6, 2, 4]",
         "numbers.map(n, n > 1, n * 2) == [6, 4]",
         "numbers.filter(n, n > 1) == [3, 2]",
@@ -330,4 +329,57 @@ fn an_expression_that_costs_too_much_is_cancelled() {
     assert_eq!(evaluate("lists.range(9000000000)").0, Err(long.to_owned()));
     let negative = Err("lists.range: size must be non-negative, got -1".to_owned());
     assert_eq!(evaluate("lists.range(-1)").0, negative);
+}
+
+#[test]
+fn a_constant_that_is_no_key_is_refused_as_by_cel_go() {
+    for (expression, message) in [
+        ("{'a': 1}[dyn(null)]", "invalid qualifier type: types.Null"),
+        ("{'a': 1}[dyn(b'a')]", "invalid qualifier type: types.Bytes"),
+    ] {
+        let error = environment().compile(expression).expect_err("no program");
+        let expected = format!("program instantiation failed: {message}");
+        assert_eq!(error.to_string(), expected, "{expression}");
+    }
+    all_fail(&[
+        (
+            "[dyn(b'a')].map(x, {'a': 1}[x])",
+            "invalid qualifier type: types.Bytes",
+        ),
+        (
+            "[dyn([1])].map(x, {'a': 1}[?x])",
+            "invalid qualifier type: *types.baseList",
+        ),
+        ("{'a': 1}[dyn(ip('::1'))]", "invalid qualifier type: cel.IP"),
+        (
+            "[[1][0] == 1 ? dyn(null) : 1].map(x, [1][x])",
+            "invalid qualifier type: types.Null",
+        ),
+    ]);
+}
+
+#[test]
+fn a_number_is_found_among_constants_of_other_number_types() {
+    all_hold(&[
+        "dyn(1) in [3.0, 1.0]",
+        "dyn(1u) in [3.0, 1.0]",
+        "dyn(1.0) in [3, 1]",
+        "!(dyn(1.5) in [3, 1])",
+        "2.5 in [2.5]",
+        "-0.0 in [0.0]",
+        "!(double('NaN') in [double('NaN')])",
+        "1e300 in [1e300, 2.0]",
+    ]);
+}
+
+#[test]
+fn exists_one_has_a_second_name_with_two_variables_alone() {
+    all_hold(&["[1].exists_one(x, x == 1) && [1].existsOne(i, x, x == 1)"]);
+    all_refused(&[
+        (
+            "[1].existsOne(x, x == 1)",
+            "undeclared reference to 'existsOne'",
+        ),
+        ("int{a: 1}", "unexpected failed resolution of 'int'"),
+    ]);
 }

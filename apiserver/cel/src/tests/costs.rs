@@ -175,3 +175,22 @@ fn kubernetes_functions_cost_what_its_table_says() {
         ("[1, 2, 3].slice(1, 3)", 13),
     ]);
 }
+
+#[test]
+fn costs_are_those_of_cel_go_at_the_edges() {
+    all_cost(&[
+        // The prefix is looked through, not the string.
+        ("''.startsWith('foo')", 1),
+        ("'foo'.endsWith('')", 0),
+        // Constants of any number type are looked up, not compared one by one.
+        ("dyn(1) in [3.0, 1.0, 2.5]", 0),
+        ("2.5 in [3.0, 1.0, 2.5]", 0),
+        // What is missing behind an optional value costs nothing.
+        ("has(optional.of({'c': {'e': 1}}).c.e)", 3),
+        ("has(optional.of({'c': {'e': 1}}).c.d)", 2),
+        ("[[1], [2]].flatten(-1)", 13),
+        // A call is counted once all its arguments were evaluated, even if one failed.
+        ("[0, 1].transformMap(i, v, 4 / v)", 7),
+        ("[0, 1, 1].transformMapEntry(i, v, {i: 4 / v})", 106),
+    ]);
+}

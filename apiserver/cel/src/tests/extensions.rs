@@ -214,3 +214,12 @@ fn bytes_that_are_no_text_cannot_be_formatted_as_one() {
         ("'%s'.format([{'a': dyn(b'\\xff')}]) == ''", why),
     ]);
 }
+
+#[test]
+fn infinity_takes_as_many_places_as_the_precision_says() {
+    all_hold(&[
+        "'%e'.format([double('Inf')]) == '     ∞'",
+        "'%.3e'.format([double('-Inf')]) == ' -∞'",
+        "'%f'.format([double('Inf')]) == '∞'",
+    ]);
+}

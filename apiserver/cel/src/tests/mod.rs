@@ -7,7 +7,9 @@ mod costs;
 mod extensions;
 mod kubernetes;
 mod patterns;
+mod places;
 mod properties;
+mod robustness;
 mod syntax;
 
 use serde_json::{Value as Json, json};

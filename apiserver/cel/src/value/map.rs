@@ -1,6 +1,7 @@
 //! Maps: JSON objects as they are, or entries that an expression made.
 
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use super::{Key, Map, Text, Value};
 use crate::failure::Failure;
@@ -15,7 +16,7 @@ impl<'a> Map<'a> {
     pub fn len(&self) -> usize {
         match self {
             Self::Json(members) | Self::Declared(members, _) => members.len(),
-            Self::Values(entries) => entries.len(),
+            Self::Values(entries) | Self::Domains(entries) => entries.len(),
         }
     }
 
@@ -29,7 +30,15 @@ impl<'a> Map<'a> {
         self.find(&Value::text(key))
     }
 
-    /// The value of a key; numbers of another type find their equal.
+    /// The value of a key that the map has.
+    pub(crate) fn entry(&self, key: &Value<'_>) -> Option<Value<'a>> {
+        match self {
+            Self::Domains(entries) => entries.get(&Key::of(key)?).cloned(),
+            _ => self.find(key),
+        }
+    }
+
+    /// The value of a key, or that of all keys that it does not have; numbers of another type find their equal.
     pub(crate) fn find(&self, key: &Value<'_>) -> Option<Value<'a>> {
         match self {
             Self::Json(members) => members.get(key.as_str()?).map(Value::from_json),
@@ -38,6 +47,10 @@ impl<'a> Map<'a> {
                 entries.get(&key).cloned()
             }
             Self::Declared(members, of) => of.find(members, key.as_str()?),
+            Self::Domains(entries) => {
+                let found = Key::of(key).and_then(|key| entries.get(&key).cloned());
+                Some(found.unwrap_or_else(|| Value::Map(Self::Values(Arc::default()))))
+            }
         }
     }
 
@@ -59,7 +72,7 @@ impl<'a> Map<'a> {
             Self::Declared(members, _) | Self::Json(members) => {
                 members.get(name).map(Value::from_json)
             }
-            Self::Values(_) => self.find(&Value::text(name)),
+            Self::Values(_) | Self::Domains(_) => self.find(&Value::text(name)),
         }
     }
 
@@ -70,7 +83,7 @@ impl<'a> Map<'a> {
                 .iter()
                 .map(|(key, value)| (Value::String(Text::Borrowed(key)), Value::from_json(value)))
                 .collect(),
-            Self::Values(entries) => entries
+            Self::Values(entries) | Self::Domains(entries) => entries
                 .iter()
                 .map(|(key, value)| (key.to_value(), value.clone()))
                 .collect(),
@@ -92,7 +105,7 @@ impl<'a> Map<'a> {
                 let (key, value) = members.iter().next()?;
                 Some((Value::String(Text::Borrowed(key)), Value::from_json(value)))
             }
-            Self::Values(entries) => {
+            Self::Values(entries) | Self::Domains(entries) => {
                 let (key, value) = entries.first_key_value()?;
                 Some((key.to_value(), value.clone()))
             }
@@ -106,7 +119,9 @@ impl<'a> Map<'a> {
                 .keys()
                 .map(|key| Value::String(Text::Borrowed(key)))
                 .collect(),
-            Self::Values(entries) => entries.keys().map(Key::to_value).collect(),
+            Self::Values(entries) | Self::Domains(entries) => {
+                entries.keys().map(Key::to_value).collect()
+            }
             Self::Declared(members, of) => of.keys(members).into_iter().map(Value::text).collect(),
         }
     }
@@ -127,9 +142,14 @@ impl<'a> Key<'a> {
 
     pub(crate) fn numeric_or_exact(value: &Value<'a>) -> Option<Self> {
         if let Value::Double(double) = value {
-            return super::convert::whole(*double).map(Self::Int);
+            return Self::whole(*double);
         }
         Self::of(value)
+    }
+
+    /// A floating point number as the integer that equals it.
+    pub(crate) fn whole(double: f64) -> Option<Self> {
+        super::convert::whole(double).map(Self::Int)
     }
 
     pub(crate) fn to_value(&self) -> Value<'a> {

@@ -170,7 +170,26 @@ impl<'a> Value<'a> {
             Self::Type(_) => "*types.Type",
             Self::List(List::Json(_) | List::Values(_)) => "*types.baseList",
             Self::Map(Map::Json(_) | Map::Values(_)) => "*types.baseMap",
+            Self::Map(Map::Domains(_)) => "cel.mapper",
+            Self::Object(Object::Quantity(_)) => "cel.Quantity",
+            Self::Object(Object::Url(_)) => "cel.URL",
+            Self::Object(Object::Ip(_)) => "cel.IP",
+            Self::Object(Object::Cidr(_)) => "cel.CIDR",
+            Self::Object(Object::Semver(_)) => "cel.Semver",
             other => other.type_name(),
+        }
+    }
+
+    /// Whether expressions can select by it: `map[value]`.
+    pub(crate) fn check_qualifier(&self) -> Result<(), Failure> {
+        match self {
+            Self::Bool(_) | Self::Int(_) | Self::Uint(_) | Self::Double(_) | Self::String(_) => {
+                Ok(())
+            }
+            other => {
+                let of = other.go_type_name();
+                Err(Failure::new(format!("invalid qualifier type: {of}")))
+            }
         }
     }
 
@@ -374,6 +393,8 @@ pub enum Map<'a> {
     Values(Arc<BTreeMap<Key<'a>, Value<'a>>>),
     /// An object of JSON with its declaration.
     Declared(&'a serde_json::Map<String, Json>, &'a Declared),
+    /// The attributes or the capacities of a device by their domains. An unknown domain has an empty map.
+    Domains(Arc<BTreeMap<Key<'a>, Value<'a>>>),
 }
 
 /// The key of a map that an expression made. Two numbers of different types with the same value are the same key.

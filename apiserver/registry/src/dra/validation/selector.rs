@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use kubewright_apimachinery::field::{FieldError, Path};
 use kubewright_apimachinery::view::View;
-use kubewright_cel::{CompileError, Environment, Type};
+use kubewright_cel::{CompileError, Environment, Place, Type, Version};
 use serde_json::Value;
 
 use kubewright_validation::check::Errors;
@@ -62,20 +62,7 @@ fn check(environment: &Environment, at: &Path<'_>, expression: &str) -> Result<(
 }
 
 static ENVIRONMENT: LazyLock<Environment> =
-    LazyLock::new(|| environment(Some(("allowMultipleAllocations", Type::Bool))));
+    LazyLock::new(|| Environment::new_expressions(Place::DeviceSelector, Version::V1_37));
 
-static UNSHARED: LazyLock<Environment> = LazyLock::new(|| environment(None));
-
-/// What an expression knows of a device, and perhaps more.
-fn environment(more: Option<(&'static str, Type)>) -> Environment {
-    let by_domain = |value| Type::map(Type::String, Type::map(Type::String, value));
-    let fields = [
-        ("driver", Type::String),
-        ("attributes", by_domain(Type::Dyn)),
-        ("capacity", by_domain(Type::object("kubernetes.Quantity"))),
-    ];
-    Environment::kubernetes()
-        .with_bindings()
-        .with_object_type("kubernetes.DRADevice", fields.into_iter().chain(more))
-        .with_variable("device", Type::object("kubernetes.DRADevice"))
-}
+static UNSHARED: LazyLock<Environment> =
+    LazyLock::new(|| Environment::new_expressions(Place::DeviceSelector, Version::V1_35));
