@@ -145,8 +145,12 @@ impl Patch {
     /// ```
     pub fn paths(&self) -> Vec<String> {
         // The operations are JSON that this crate has written.
-        let operations: Vec<Operation> = serde_json::from_slice(&self.to_json()).unwrap_or_default();
-        operations.into_iter().map(|operation| operation.path).collect()
+        let operations: Vec<Operation> =
+            serde_json::from_slice(&self.to_json()).unwrap_or_default();
+        operations
+            .into_iter()
+            .map(|operation| operation.path)
+            .collect()
     }
 
     /// Notes that it was made for the object in a body.

@@ -77,7 +77,13 @@ mod tests {
     #[test]
     fn a_decision_is_revealed_to_those_who_ask_for_it_alone() {
         assert!(is_revealed("timeout=10s&mode=enforce"));
-        for query in ["", "timeout=10s", "mode=shadow", "mode=enforced", "a=mode=enforce"] {
+        for query in [
+            "",
+            "timeout=10s",
+            "mode=shadow",
+            "mode=enforced",
+            "a=mode=enforce",
+        ] {
             assert!(!is_revealed(query), "{query}");
         }
     }

@@ -110,8 +110,14 @@ async fn an_object_that_cannot_be_read_passes_however_it_is_answered_otherwise()
     let mut object = pod();
     object["spec"]["hostname"] = 7.into();
     for (answer, decision) in [
-        (Undecodable::Fail, "failed: cannot read object.spec.hostname"),
-        (Undecodable::Deny, "denied: cannot read object.spec.hostname"),
+        (
+            Undecodable::Fail,
+            "failed: cannot read object.spec.hostname",
+        ),
+        (
+            Undecodable::Deny,
+            "denied: cannot read object.spec.hostname",
+        ),
         (Undecodable::PassThrough, "allowed"),
     ] {
         let hook = validating("by-image", by_image).when_undecodable(answer);
@@ -138,7 +144,11 @@ async fn a_type_whose_reading_panics_blocks_nothing() {
 #[tokio::test]
 async fn its_absence_blocks_nothing() {
     let strict = validating("by-image", by_image);
-    let declared = |hook| Webhooks::new("policy.example.com").with(hook).declarations();
+    let declared = |hook| {
+        Webhooks::new("policy.example.com")
+            .with(hook)
+            .declarations()
+    };
     let [enforced] = &declared(strict.clone())[..] else {
         panic!("one hook")
     };
@@ -195,10 +205,7 @@ async fn a_caller_that_asks_for_the_decision_gets_it() {
     let answer = send(&webhooks, asked("/welcome", pod())).await;
     assert_eq!(answer.patch()[0]["value"]["password"], "hunter2");
     let annotation = &answer.response()["auditAnnotations"]["shadow"];
-    assert_eq!(
-        annotation,
-        "changed: /metadata/annotations, /spec/hostname"
-    );
+    assert_eq!(annotation, "changed: /metadata/annotations, /spec/hostname");
     let answer = send(&webhooks, asked("/by-image", pod_with("panic"))).await;
     assert_eq!(answer.code, 500);
 }

@@ -160,7 +160,10 @@ fn forget_mode(answer: &mut Value) {
         return;
     };
     let mut is_empty = false;
-    if let Some(annotations) = members.get_mut("auditAnnotations").and_then(Value::as_object_mut) {
+    if let Some(annotations) = members
+        .get_mut("auditAnnotations")
+        .and_then(Value::as_object_mut)
+    {
         annotations.remove("shadow");
         is_empty = annotations.is_empty();
     }
