@@ -100,12 +100,7 @@ impl<'a> AuditReplay<'a> {
     }
 
     /// Replays the requests of one log.
-    pub(crate) async fn log(
-        &mut self,
-        ui: &Ui,
-        mut log: Log,
-        report: &mut Report<'_>,
-    ) -> Outcome {
+    pub(crate) async fn log(&mut self, ui: &Ui, mut log: Log, report: &mut Report<'_>) -> Outcome {
         let (mut read, size) = log.progress();
         let mut progress = Progress::new(ui, 0, size);
         while let Some(events) = log.next()? {
@@ -121,7 +116,11 @@ impl<'a> AuditReplay<'a> {
         if skipped.count > 0 {
             let named = skipped.named.join("; ");
             let (count, name) = (skipped.count, log.name());
-            let lines = if count == 1 { "1 line is" } else { &format!("{count} lines are") };
+            let lines = if count == 1 {
+                "1 line is"
+            } else {
+                &format!("{count} lines are")
+            };
             report.note(format!("{lines} no audit event in {name}: {named}"));
         }
         Ok(())
@@ -137,7 +136,11 @@ impl<'a> AuditReplay<'a> {
             ));
         }
         for version in self.versions.all() {
-            for hook in version.hooks().iter().filter(|hook| hook.reads_permissions()) {
+            for hook in version
+                .hooks()
+                .iter()
+                .filter(|hook| hook.reads_permissions())
+            {
                 report.note_mode(format!(
                     "the match conditions of {} ask the authorizer, which denies every user of the log",
                     hook.name()
@@ -155,7 +158,8 @@ impl<'a> AuditReplay<'a> {
             if !concerned.is_empty() {
                 report.request();
                 let row = row_of_event(event, place, operation, source);
-                self.request(event, operation, &row, &concerned, report).await?;
+                self.request(event, operation, &row, &concerned, report)
+                    .await?;
             }
         }
         self.remember(event, place).await
@@ -183,7 +187,11 @@ impl<'a> AuditReplay<'a> {
         let mut skipped = BTreeSet::new();
         let mut assumed = BTreeSet::new();
         for (is_validating, reads_labels) in concerned {
-            let role = if *is_validating { Role::Validating } else { Role::Mutating };
+            let role = if *is_validating {
+                Role::Validating
+            } else {
+                Role::Mutating
+            };
             let found = match requests(event, operation, role, &self.history) {
                 Ok(found) => found,
                 Err(missing) => {
@@ -198,11 +206,14 @@ impl<'a> AuditReplay<'a> {
                 }
                 let mut row = row.clone();
                 let objects = [&request.object, &request.old_object];
-                let mut names = objects.into_iter().filter_map(|object| object["metadata"]["name"].as_str());
+                let mut names = objects
+                    .into_iter()
+                    .filter_map(|object| object["metadata"]["name"].as_str());
                 if row.name.is_empty() {
                     names.next().unwrap_or_default().clone_into(&mut row.name);
                 }
-                self.ask(event, role, request, &row, &mut skipped, report).await?;
+                self.ask(event, role, request, &row, &mut skipped, report)
+                    .await?;
             }
         }
         for why in skipped {
@@ -300,9 +311,10 @@ impl<'a> AuditReplay<'a> {
         }
         let (group, resource) = (&*place.api_group, &*place.resource);
         let shown = match (&*event.verb, &*place.subresource) {
-            ("list", "") | ("deletecollection", "") => {
-                event.response_object().map(|list| request::items(&list)).unwrap_or_default()
-            }
+            ("list", "") | ("deletecollection", "") => event
+                .response_object()
+                .map(|list| request::items(&list))
+                .unwrap_or_default(),
             (
                 "create" | "update" | "patch" | "get" | "delete",
                 "" | "status" | "resize" | "ephemeralcontainers" | "finalize" | "approval",
@@ -311,7 +323,8 @@ impl<'a> AuditReplay<'a> {
         };
         let deletes = event.verb.starts_with("delete");
         if deletes && shown.is_empty() {
-            self.history.forget(group, resource, &place.namespace, &place.name);
+            self.history
+                .forget(group, resource, &place.namespace, &place.name);
         }
         for object in shown {
             let metadata = &object["metadata"];
@@ -348,11 +361,18 @@ fn note_modes(
 ) {
     if after.is_shadow {
         let version = versions.after.label();
-        report.note_mode(format!("{hook} is in shadow mode in {version}: its decisions have no effect"));
+        report.note_mode(format!(
+            "{hook} is in shadow mode in {version}: its decisions have no effect"
+        ));
     }
     if before.is_shadow {
-        let version = versions.before.as_ref().map_or("what was recorded", Version::label);
-        report.note_mode(format!("{hook} is in shadow mode in {version}: its decisions have no effect"));
+        let version = versions
+            .before
+            .as_ref()
+            .map_or("what was recorded", Version::label);
+        report.note_mode(format!(
+            "{hook} is in shadow mode in {version}: its decisions have no effect"
+        ));
     }
 }
 
@@ -369,7 +389,11 @@ fn row_of_event(event: &Event, place: &ObjectReference, operation: Operation, so
         resource,
         group: place.api_group.clone(),
         version: place.api_version.clone(),
-        namespace: if is_namespace { String::new() } else { place.namespace.clone() },
+        namespace: if is_namespace {
+            String::new()
+        } else {
+            place.namespace.clone()
+        },
         name: place.name.clone(),
         user: event.user().username.clone(),
         time: event.request_received_timestamp.clone(),
@@ -380,7 +404,10 @@ fn row_of_recording(recording: &Recording, number: usize) -> Row {
     let request = &recording.review()["request"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let resource = text(&request["resource"]["resource"]);
-    let name = [&request["name"], &request["object"]["metadata"]["generateName"]];
+    let name = [
+        &request["name"],
+        &request["object"]["metadata"]["generateName"],
+    ];
     let mut names = name.into_iter().map(text);
     Row {
         source: format!("recording {number}"),
@@ -401,7 +428,5 @@ fn row_of_recording(recording: &Recording, number: usize) -> Row {
 
 const UNKNOWN_LABELS: &str =
     "the log does not have the labels of the namespace: it is taken as its name alone";
-const PATCH_OF_MUTATOR: &str =
-    "a patch: the log has the object only with the changes of mutating webhooks; compare two versions with --against";
-const REFUSED_OTHERWISE: &str =
-    "the request was refused for another reason, and the log does not say what the webhook decided; compare two versions with --against";
+const PATCH_OF_MUTATOR: &str = "a patch: the log has the object only with the changes of mutating webhooks; compare two versions with --against";
+const REFUSED_OTHERWISE: &str = "the request was refused for another reason, and the log does not say what the webhook decided; compare two versions with --against";

@@ -30,7 +30,7 @@ async fn what_was_recorded_is_answered_again_and_what_differs_is_shown() {
     let other = [&replay[..], &["--", "--text", "hello"]].concat();
     let ran = run(folder.path(), &other).await;
     assert_eq!(ran.code, Some(1), "{}", ran.err);
-    assert!(ran.out.contains("CREATE Pod default/nginx"), "{}", ran.out);
+    assert!(ran.out.contains("CREATE pods default/nginx"), "{}", ran.out);
     let lines: Vec<&str> = ran.out.lines().map(str::trim).collect();
     for line in ["-     mutate: welcome", "+     mutate: hello"] {
         assert!(lines.contains(&line), "{line:?} is not in\n{}", ran.out);

@@ -60,6 +60,9 @@ pub mod projects {}
 #[doc = include_str!("../../../docs/guide/deploying.md")]
 pub mod deploying {}
 
+#[doc = include_str!("../../../docs/guide/shadow.md")]
+pub mod shadow {}
+
 #[doc = include_str!("../../../docs/guide/observability.md")]
 pub mod observability {}
 

@@ -157,14 +157,15 @@ impl Answer {
             Some(rest)
         };
         if let Some(rest) = about("admission webhook ").filter(|_| event.is_refused()) {
-            let message = rest.strip_prefix(" denied the request: ").unwrap_or_default();
+            let message = rest
+                .strip_prefix(" denied the request: ")
+                .unwrap_or_default();
             let status = json!({"code": said.code, "message": message});
             let response = json!({"allowed": false, "status": status});
             return Some(Self::of_response(Some(&response)));
         }
-        let failed_open = |(key, value): (&String, &String)| {
-            key.starts_with("failed-open.") && value == webhook
-        };
+        let failed_open =
+            |(key, value): (&String, &String)| key.starts_with("failed-open.") && value == webhook;
         if about("failed calling webhook ").is_some() || event.annotations.iter().any(failed_open) {
             return Some(Self::unmade("the call of the webhook failed".to_owned()));
         }
@@ -208,7 +209,8 @@ impl Answer {
 
     /// Whether an answer is the same as this one, which an audit event has told in part.
     pub(crate) fn is_told_of(&self, other: &Self) -> bool {
-        let passes = |answer: &Self| matches!(answer.decision, Decision::Allowed | Decision::NotCalled);
+        let passes =
+            |answer: &Self| matches!(answer.decision, Decision::Allowed | Decision::NotCalled);
         if passes(self) || passes(other) {
             return passes(self) && passes(other);
         }
@@ -222,7 +224,9 @@ impl Answer {
                 other.message.starts_with(told)
             }
             Decision::Denied => self.message == other.message,
-            _ if self.is_shadow => paths(&other.compared).starts_with(self.message.trim_end_matches('…')),
+            _ if self.is_shadow => {
+                paths(&other.compared).starts_with(self.message.trim_end_matches('…'))
+            }
             _ => {
                 let told = &self.compared["patch"];
                 told.is_null() || *told == other.compared["patch"]
@@ -284,7 +288,10 @@ fn take_mode(response: &mut Value) -> bool {
     let Some(members) = response.as_object_mut() else {
         return false;
     };
-    let Some(annotations) = members.get_mut("auditAnnotations").and_then(Value::as_object_mut) else {
+    let Some(annotations) = members
+        .get_mut("auditAnnotations")
+        .and_then(Value::as_object_mut)
+    else {
         return false;
     };
     let is_shadow = annotations.remove("shadow").is_some();
@@ -321,7 +328,13 @@ fn logged_patch(event: &Event, webhook: &str) -> Option<Value> {
         }
     }
     let is_known = !operations.is_empty();
-    is_changed.then(|| if is_known { operations.into() } else { Value::Null })
+    is_changed.then(|| {
+        if is_known {
+            operations.into()
+        } else {
+            Value::Null
+        }
+    })
 }
 
 #[cfg(test)]

@@ -91,7 +91,10 @@ impl Event {
 
     /// The value of a parameter of the query, as it was sent.
     pub(crate) fn parameters<'a>(&'a self, name: &'a str) -> impl Iterator<Item = String> + 'a {
-        let query = self.request_uri.split_once('?').map_or("", |(_, query)| query);
+        let query = self
+            .request_uri
+            .split_once('?')
+            .map_or("", |(_, query)| query);
         query.split('&').filter_map(move |pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             (decoded(key) == name).then(|| decoded(value))
@@ -134,7 +137,9 @@ mod tests {
 
     #[test]
     fn parameters_come_without_their_escapes() {
-        let event = event(json!({"requestURI": "/a?command=sh&command=-c&command=echo+%22a%22%3b&x=%zz&dryRun=All"}));
+        let event = event(
+            json!({"requestURI": "/a?command=sh&command=-c&command=echo+%22a%22%3b&x=%zz&dryRun=All"}),
+        );
         let all = |name| event.parameters(name).collect::<Vec<_>>();
         assert_eq!(all("command"), ["sh", "-c", "echo \"a\";"]);
         assert_eq!(all("x"), ["%zz"]);
@@ -150,7 +155,11 @@ mod tests {
             json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata"}),
             Value::Null,
         ] {
-            assert!(event(json!({"responseObject": other})).response_object().is_none());
+            assert!(
+                event(json!({"responseObject": other}))
+                    .response_object()
+                    .is_none()
+            );
         }
         let pod = json!({"apiVersion": "v1", "kind": "Pod"});
         let event = event(json!({"responseObject": pod}));

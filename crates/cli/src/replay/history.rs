@@ -55,7 +55,11 @@ impl History {
             let Some((number, key)) = self.order.pop_front() else {
                 break;
             };
-            if self.objects.get(&key).is_some_and(|known| known.number == number) {
+            if self
+                .objects
+                .get(&key)
+                .is_some_and(|known| known.number == number)
+            {
                 self.forget_key(&key);
                 self.forgotten += 1;
             }
@@ -63,7 +67,9 @@ impl History {
         if self.order.len() > 2 * self.objects.len() + 1024 {
             let objects = &self.objects;
             let is_current = |(number, key): &(u64, Key)| {
-                objects.get(key).is_some_and(|known| known.number == *number)
+                objects
+                    .get(key)
+                    .is_some_and(|known| known.number == *number)
             };
             self.order.retain(is_current);
         }

@@ -64,7 +64,11 @@ impl Log {
             return Err(Failure::new(text).hint("name each file with an --audit-log of its own"));
         }
         let size = metadata.is_file().then_some(metadata.len());
-        Self::new(name.clone(), Box::new(BufReader::with_capacity(1 << 16, file)), size)
+        Self::new(
+            name.clone(),
+            Box::new(BufReader::with_capacity(1 << 16, file)),
+            size,
+        )
     }
 
     fn new(name: String, mut reader: Box<dyn BufRead>, size: Option<u64>) -> Outcome<Self> {
@@ -124,7 +128,9 @@ impl Log {
                         self.events += events.len();
                         return Ok(Some(events));
                     }
-                    Err(why) if read == Line::Last => self.skip(&format!("{why}; the log ends in it")),
+                    Err(why) if read == Line::Last => {
+                        self.skip(&format!("{why}; the log ends in it"))
+                    }
                     Err(why) => self.skip(&why),
                 },
             }
@@ -133,7 +139,10 @@ impl Log {
             return Ok(None);
         }
         let Some(first) = self.skipped.named.first() else {
-            return Err(Failure::new(format!("the audit log {} is empty", self.name)));
+            return Err(Failure::new(format!(
+                "the audit log {} is empty",
+                self.name
+            )));
         };
         let text = format!("{} has no audit event: {first}", self.name);
         Err(Failure::new(text).hint("pass a log of kube-apiserver --audit-log-path, with an event of audit.k8s.io/v1 on each line"))
@@ -142,7 +151,9 @@ impl Log {
     fn skip(&mut self, why: &str) {
         self.skipped.count += 1;
         if self.skipped.named.len() < MOST_NAMED {
-            self.skipped.named.push(format!("line {}: {why}", self.line));
+            self.skipped
+                .named
+                .push(format!("line {}: {why}", self.line));
         }
     }
 
@@ -176,7 +187,11 @@ impl Log {
             self.reader.consume(used);
             self.bytes += used as u64;
             if end.is_some() {
-                return Ok(if is_too_long { Line::TooLong } else { Line::Whole });
+                return Ok(if is_too_long {
+                    Line::TooLong
+                } else {
+                    Line::Whole
+                });
             }
         }
     }
@@ -194,7 +209,9 @@ enum Line {
 
 /// The events of a line: one, or those of an EventList.
 fn events(line: &[u8]) -> Result<Vec<Event>, String> {
-    let not_json = |error: serde_json::Error| format!("it is not a whole JSON object (column {})", error.column());
+    let not_json = |error: serde_json::Error| {
+        format!("it is not a whole JSON object (column {})", error.column())
+    };
     let text = std::str::from_utf8(line).map_err(|_| "it is not UTF-8".to_owned())?;
     let head: Head<'_> = serde_json::from_str(text).map_err(not_json)?;
     let event = |text: &str| {
@@ -203,7 +220,9 @@ fn events(line: &[u8]) -> Result<Vec<Event>, String> {
     };
     match (&*head.api_version, &*head.kind) {
         ("audit.k8s.io/v1", "Event") => Ok(vec![event(text)?]),
-        ("audit.k8s.io/v1", "EventList") => head.items.iter().map(|item| event(item.get())).collect(),
+        ("audit.k8s.io/v1", "EventList") => {
+            head.items.iter().map(|item| event(item.get())).collect()
+        }
         ("", "") => Err("it has no apiVersion and kind".to_owned()),
         (api_version, kind) => Err(format!(
             "it is of the kind {} of {}, not an Event of audit.k8s.io/v1",
@@ -273,7 +292,10 @@ mod tests {
         let (found, skipped) = read(&bytes);
         assert_eq!(found, [(1, "a".to_owned()), (7, "b".to_owned())]);
         assert_eq!(skipped.len(), MOST_NAMED);
-        assert_eq!(skipped[0], "line 2: it is not a whole JSON object (column 2)");
+        assert_eq!(
+            skipped[0],
+            "line 2: it is not a whole JSON object (column 2)"
+        );
         assert_eq!(
             skipped[1],
             "line 3: it is of the kind Pod of v1, not an Event of audit.k8s.io/v1"
@@ -287,7 +309,10 @@ mod tests {
         let text = format!("{}\n{}", line("a"), &line("b")[..20]);
         let (found, skipped) = read(text.as_bytes());
         assert_eq!(found.len(), 1);
-        assert!(skipped[0].starts_with("line 2: it is not a whole JSON object"), "{skipped:?}");
+        assert!(
+            skipped[0].starts_with("line 2: it is not a whole JSON object"),
+            "{skipped:?}"
+        );
         assert!(skipped[0].ends_with("; the log ends in it"), "{skipped:?}");
     }
 

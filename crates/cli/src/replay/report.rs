@@ -126,10 +126,17 @@ impl<'a> Report<'a> {
             let head = format!("  {}  BEFORE → AFTER", names.join("  "));
             ui.line(ui.paint(Tone::Faint, &head));
         }
-        let cells = [row.request(), row.user.clone(), seconds(&row.time), hook.to_owned()];
+        let cells = [
+            row.request(),
+            row.user.clone(),
+            seconds(&row.time),
+            hook.to_owned(),
+        ];
         let cells = cells.map(|cell| plain(&cell));
         let cells = cells.iter().zip(COLUMNS);
-        let cells: Vec<_> = cells.map(|(cell, (_, width))| format!("{cell:<width$}")).collect();
+        let cells: Vec<_> = cells
+            .map(|(cell, (_, width))| format!("{cell:<width$}"))
+            .collect();
         let [was, is] = [before, after].map(|answer| ui.paint(answer.tone(), &answer.text()));
         let mark = ui.paint(Tone::Bad, "✗");
         ui.line(format!("{mark} {}  {was} → {is}", cells.join("  ")));
@@ -142,9 +149,9 @@ impl<'a> Report<'a> {
     pub(crate) fn finish(&self) {
         if self.is_json {
             let groups = |groups: &BTreeMap<String, Group>, name: &str| {
-                let groups = groups.iter().map(|(text, group)| {
-                    json!({name: text, "count": group.count, "first": group.first})
-                });
+                let groups = groups.iter().map(
+                    |(text, group)| json!({name: text, "count": group.count, "first": group.first}),
+                );
                 groups.collect::<Vec<_>>()
             };
             let notes: Vec<_> = self.modes.iter().chain(&self.notes).collect();
@@ -230,7 +237,13 @@ fn seconds(time: &str) -> String {
 /// Text of others as one line without control characters.
 fn plain(text: &str) -> String {
     text.chars()
-        .map(|character| if character.is_control() { ' ' } else { character })
+        .map(|character| {
+            if character.is_control() {
+                ' '
+            } else {
+                character
+            }
+        })
         .collect()
 }
 

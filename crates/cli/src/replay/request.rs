@@ -56,7 +56,10 @@ pub(crate) fn operation(event: &Event) -> Option<Operation> {
         return None;
     }
     let is_connection = place.api_group == CORE
-        && matches!(&*place.subresource, "exec" | "attach" | "portforward" | "proxy");
+        && matches!(
+            &*place.subresource,
+            "exec" | "attach" | "portforward" | "proxy"
+        );
     if is_connection {
         return Some(Operation::Connect);
     }
@@ -138,7 +141,9 @@ fn options(event: &Event, operation: Operation) -> Value {
         Operation::Delete => "DeleteOptions",
         _ => return Value::Null,
     };
-    let sent = event.request_object().filter(|_| operation == Operation::Delete);
+    let sent = event
+        .request_object()
+        .filter(|_| operation == Operation::Delete);
     let mut options = match sent {
         Some(Value::Object(options)) => options,
         _ => Map::new(),
@@ -222,7 +227,9 @@ fn update(
     );
     // A scale has no history of its own.
     let old = old.filter(|old| {
-        let new = stored.as_ref().or_else(|| sent.as_ref().filter(|_| !is_patch));
+        let new = stored
+            .as_ref()
+            .or_else(|| sent.as_ref().filter(|_| !is_patch));
         new.is_none_or(|new| new["kind"] == old["kind"])
     });
     let old_object = old.ok_or(Missing::OldObject)?;
@@ -296,7 +303,10 @@ pub(crate) fn items(list: &Value) -> Vec<Value> {
         .filter(|item| item.is_object())
         .map(|item| {
             let mut item = item.clone();
-            for (name, value) in [("kind", kind.into()), ("apiVersion", list["apiVersion"].clone())] {
+            for (name, value) in [
+                ("kind", kind.into()),
+                ("apiVersion", list["apiVersion"].clone()),
+            ] {
                 if item[name].is_null() {
                     item[name] = value;
                 }
@@ -325,7 +335,8 @@ fn connection(event: &Event, place: &ObjectReference) -> Value {
         "exec" | "attach" => {
             for name in ["stdin", "stdout", "stderr", "tty"] {
                 let mut values = event.parameters(name);
-                if values.any(|value| matches!(&*value, "" | "1" | "t" | "true" | "True" | "TRUE")) {
+                if values.any(|value| matches!(&*value, "" | "1" | "t" | "true" | "True" | "TRUE"))
+                {
                     object[name] = true.into();
                 }
             }
@@ -340,7 +351,12 @@ fn connection(event: &Event, place: &ObjectReference) -> Value {
         "portforward" => {
             let ports: Vec<u16> = event
                 .parameters("ports")
-                .flat_map(|ports| ports.split(',').filter_map(|port| port.parse().ok()).collect::<Vec<_>>())
+                .flat_map(|ports| {
+                    ports
+                        .split(',')
+                        .filter_map(|port| port.parse().ok())
+                        .collect::<Vec<_>>()
+                })
                 .collect();
             if !ports.is_empty() {
                 object["ports"] = ports.into();
@@ -390,7 +406,12 @@ fn has_list_or_directive(value: &Value) -> bool {
 /// Makes of a new object what admission gets: in the namespace of the request, without fields that only the API server sets.
 fn prepare(object: &mut Value, place: &ObjectReference) {
     if place.subresource.is_empty() {
-        let set = ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"];
+        let set = [
+            "uid",
+            "creationTimestamp",
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+        ];
         remove(object, &set);
     }
     prepare_namespace(object, place);
@@ -433,11 +454,10 @@ fn one(request: AdmissionRequest, assumed: Vec<&'static str>) -> Requests {
     }
 }
 
-const AS_SENT: &str =
-    "a refused request: validating webhooks get the object as it was sent, without the changes of mutating webhooks";
-const AS_STORED: &str =
-    "a patch: mutating webhooks get the object as it was stored, with the changes of mutating webhooks";
-const PATCHED_HERE: &str = "a refused patch: its result is the last object in the log with the patch";
+const AS_SENT: &str = "a refused request: validating webhooks get the object as it was sent, without the changes of mutating webhooks";
+const AS_STORED: &str = "a patch: mutating webhooks get the object as it was stored, with the changes of mutating webhooks";
+const PATCHED_HERE: &str =
+    "a refused patch: its result is the last object in the log with the patch";
 const WITHOUT_DEFAULTS: &str =
     "a server-side apply that creates: mutating webhooks get the object without its defaults";
 

@@ -32,13 +32,17 @@ impl Revision {
         let folder = tempfile::tempdir().context("cannot make a folder for the revision")?;
         let tree = folder.path().join("tree");
         let path = tree.display().to_string();
-        git(package, &["worktree", "add", "--detach", "--force", &path, revision]).await?;
+        git(
+            package,
+            &["worktree", "add", "--detach", "--force", &path, revision],
+        )
+        .await?;
         let checked_out = Self {
             repository: repository.into(),
             package: tree.join(prefix),
             tree,
-            // Dependencies are compiled once for all revisions, and the build of the package itself is left alone.
-            target: target.join("kubewright-replay"),
+            // Where the dependencies are compiled already. The program is built over by the next build of the package.
+            target,
             _folder: folder,
         };
         Ok(checked_out)
@@ -82,15 +86,25 @@ async fn git(folder: &Path, arguments: &[&str]) -> Outcome<String> {
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let text = format!("git cannot check out the revision: {}", said.trim());
-        return Err(Failure::new(text).hint("pass --against FOLDER with another checkout of the program"));
+        return Err(
+            Failure::new(text).hint("pass --against FOLDER with another checkout of the program")
+        );
     }
-    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+    Ok(String::from_utf8_lossy(&output.stdout)
+        .trim_end()
+        .to_owned())
 }
 
 /// The folder where cargo builds a package.
 async fn target(package: &Path) -> Outcome<PathBuf> {
     let output = Command::new("cargo")
-        .args(["metadata", "--no-deps", "--format-version", "1", "--manifest-path"])
+        .args([
+            "metadata",
+            "--no-deps",
+            "--format-version",
+            "1",
+            "--manifest-path",
+        ])
         .arg(package.join("Cargo.toml"))
         .stdin(Stdio::null())
         .output()
@@ -100,6 +114,10 @@ async fn target(package: &Path) -> Outcome<PathBuf> {
     let folder = metadata["target_directory"].as_str().map(PathBuf::from);
     folder.ok_or_else(|| {
         let said = String::from_utf8_lossy(&output.stderr);
-        Failure::new(format!("cargo cannot read {}: {}", package.display(), said.trim()))
+        Failure::new(format!(
+            "cargo cannot read {}: {}",
+            package.display(),
+            said.trim()
+        ))
     })
 }

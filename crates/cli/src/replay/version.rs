@@ -74,13 +74,18 @@ impl Version {
         let configurations = stage.called(program, &running, options).await?;
         let of_kind = |kind: &str| {
             let all = configurations.iter();
-            all.filter(|object| object["kind"] == kind).collect::<Vec<_>>()
+            all.filter(|object| object["kind"] == kind)
+                .collect::<Vec<_>>()
         };
         let mutating = of_kind("MutatingWebhookConfiguration");
         let validating = of_kind("ValidatingWebhookConfiguration");
         let mut hooks = Vec::new();
-        for (role, configurations) in [(Role::Mutating, &mutating), (Role::Validating, &validating)] {
-            for webhook in configurations.iter().flat_map(|configuration| webhooks(configuration)) {
+        for (role, configurations) in [(Role::Mutating, &mutating), (Role::Validating, &validating)]
+        {
+            for webhook in configurations
+                .iter()
+                .flat_map(|configuration| webhooks(configuration))
+            {
                 hooks.push(Hook::of(role, webhook));
             }
         }
@@ -126,7 +131,9 @@ impl Version {
         for configuration in configurations {
             let reviews = self.server.webhook_reviews(configuration, request).await;
             for review in reviews.map_err(|error| error.to_string())? {
-                let text = review.review.map(|review| String::from_utf8_lossy(&review).into_owned());
+                let text = review
+                    .review
+                    .map(|review| String::from_utf8_lossy(&review).into_owned());
                 all.insert(review.webhook, text);
             }
         }
@@ -147,7 +154,10 @@ impl Version {
     }
 
     /// Asks the hook at the path of a recorded review, and returns the review with the answer, too.
-    pub(crate) async fn decide_recorded(&self, recording: &Recording) -> Outcome<(Answer, Recording)> {
+    pub(crate) async fn decide_recorded(
+        &self,
+        recording: &Recording,
+    ) -> Outcome<(Answer, Recording)> {
         let review = recording.review().to_string();
         let (code, body) = self.ask(recording.path(), review).await?;
         let read = Answer::read(recording, code, &body);
@@ -228,7 +238,8 @@ impl Hook {
             let is_group = has(&rule["apiGroups"], &place.api_group);
             has(&rule["operations"], operation.as_str())
                 && (is_group || any_group)
-                && resources.any(|entry| is_resource(entry) && (is_group || !entry.starts_with('*')))
+                && resources
+                    .any(|entry| is_resource(entry) && (is_group || !entry.starts_with('*')))
         })
     }
 
@@ -254,7 +265,10 @@ impl Hook {
     pub(crate) fn reads_namespace_labels(&self) -> bool {
         let selector = &self.webhook["namespaceSelector"];
         let labels = selector["matchLabels"].as_object().into_iter().flatten();
-        let expressions = selector["matchExpressions"].as_array().into_iter().flatten();
+        let expressions = selector["matchExpressions"]
+            .as_array()
+            .into_iter()
+            .flatten();
         let mut keys = labels
             .map(|(key, _)| key.as_str())
             .chain(expressions.filter_map(|expression| expression["key"].as_str()));
@@ -263,7 +277,10 @@ impl Hook {
 
     /// Whether its match conditions ask what a user may do.
     pub(crate) fn reads_permissions(&self) -> bool {
-        let conditions = self.webhook["matchConditions"].as_array().into_iter().flatten();
+        let conditions = self.webhook["matchConditions"]
+            .as_array()
+            .into_iter()
+            .flatten();
         let mut expressions = conditions.filter_map(|condition| condition["expression"].as_str());
         expressions.any(|expression| expression.contains("authorizer"))
     }
