@@ -74,10 +74,9 @@ pub struct WebhookReview {
 
 /// The server does not have the resource of a request.
 #[derive(Debug, thiserror::Error)]
-#[error("the API server has no resource {plural} in {group}/{version}")]
+#[error("the API server has no resource {plural} in {api_version}")]
 pub struct UnknownResource {
-    group: String,
-    version: String,
+    api_version: String,
     plural: String,
 }
 
@@ -123,8 +122,10 @@ pub(crate) async fn of(
     let (group, version, plural) = &request.resource;
     let resource = shared.served.now().find(group, version, plural);
     let resource = resource.ok_or_else(|| UnknownResource {
-        group: group.clone(),
-        version: version.clone(),
+        api_version: match &**group {
+            "" => version.clone(),
+            group => format!("{group}/{version}"),
+        },
         plural: plural.clone(),
     })?;
     let own = || GroupVersionKind {

@@ -201,7 +201,14 @@ impl<'a> AuditReplay<'a> {
             };
             assumed.extend(found.assumed);
             for request in &found.requests {
-                if !self.know_namespace(&request.namespace).await? && *reads_labels {
+                let (group, _, resource) = &request.resource;
+                if group.is_empty() && resource == "namespaces" {
+                    // Its selector is held against the object itself, unless it is deleted.
+                    let labels = &request.old_object["metadata"]["labels"];
+                    if !request.old_object.is_null() && !request.namespace.is_empty() {
+                        self.learn_labels(&request.namespace, labels).await?;
+                    }
+                } else if !self.know_namespace(&request.namespace).await? && *reads_labels {
                     assumed.insert(UNKNOWN_LABELS);
                 }
                 let mut row = row.clone();
@@ -300,8 +307,7 @@ impl<'a> AuditReplay<'a> {
 
     /// Remembers the objects that an event shows.
     async fn remember(&mut self, event: &Event, place: &ObjectReference) -> Outcome {
-        let is_dry = event.parameters("dryRun").next().is_some();
-        if event.stage != "ResponseComplete" || event.is_refused() || is_dry {
+        if event.stage != "ResponseComplete" || event.is_refused() || event.is_dry_run() {
             return Ok(());
         }
         let is_namespace = place.api_group.is_empty() && place.resource == "namespaces";

@@ -374,6 +374,42 @@ async fn the_log_of_an_embedded_api_server_shows_what_a_new_version_decides_othe
     replays_are_right(&guards).await;
 }
 
+#[cfg(feature = "real")]
+#[tokio::test]
+async fn the_log_of_a_real_api_server_shows_what_a_new_version_decides_otherwise() {
+    use kube::Config;
+    use kube::config::{KubeConfigOptions, Kubeconfig};
+    use kubewright_testing::{ControlPlane, eventually};
+
+    let guards = Guards::new();
+    let policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: RequestResponse}]\n";
+    let control_plane = ControlPlane::builder().audit(policy).start().await;
+    let control_plane = control_plane.expect("a control plane");
+    let kubeconfig = Kubeconfig::from_yaml(&control_plane.kubeconfig()).expect("a kubeconfig");
+    let options = KubeConfigOptions::default();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+    let mut config = config.expect("a configuration");
+    let admin = Client::try_from(config.clone()).expect("a client");
+    config.auth_info.impersonate = Some("robot".to_owned());
+    config.auth_info.impersonate_groups = Some(vec!["system:masters".to_owned()]);
+    let robot = Client::try_from(config).expect("a client");
+    let _guard = guards.install(&admin).await;
+    day(&admin, &robot).await;
+    // Events are written after their requests are answered.
+    eventually("the last event of the day", async || {
+        let log = fs::read_to_string(control_plane.audit_log()).ok()?;
+        let mut lines = log.lines();
+        lines
+            .find(|line| {
+                line.contains(r#""verb":"deletecollection""#) && line.contains("ResponseComplete")
+            })
+            .map(drop)
+    })
+    .await;
+    fs::copy(control_plane.audit_log(), guards.log()).expect("a log");
+    replays_are_right(&guards).await;
+}
+
 const GUARD: &str = r#"//! Guards pods and settings.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};

@@ -59,8 +59,13 @@ async fn nothing_changes_under_load(server: Server) {
         }
         Ok::<(), kube::Error>(())
     };
-    let requests = stream::iter(0..OBJECTS).map(one).buffer_unordered(IN_FLIGHT);
-    requests.try_for_each(async |()| Ok(())).await.expect("nothing is denied");
+    let requests = stream::iter(0..OBJECTS)
+        .map(one)
+        .buffer_unordered(IN_FLIGHT);
+    requests
+        .try_for_each(async |()| Ok(()))
+        .await
+        .expect("nothing is denied");
 
     let calls = 2 * OBJECTS as u64;
     let [label, frozen, broken] = webhooks.outcomes().try_into().expect("three hooks");

@@ -73,6 +73,17 @@ impl Event {
         self.response_status.code >= 400
     }
 
+    /// Whether nothing was to be stored.
+    pub(crate) fn is_dry_run(&self) -> bool {
+        let in_options = || {
+            let options = self
+                .request_object()
+                .filter(|_| self.verb.starts_with("delete"));
+            options.is_some_and(|options| options["dryRun"][0] == "All")
+        };
+        self.parameters("dryRun").any(|value| value == "All") || in_options()
+    }
+
     /// The object, the patch or the options that were sent.
     pub(crate) fn request_object(&self) -> Option<Value> {
         read(self.request_object.as_deref())

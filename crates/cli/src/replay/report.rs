@@ -121,6 +121,7 @@ impl<'a> Report<'a> {
             return;
         }
         let ui = self.ui;
+        ui.clear_progress();
         if self.different == 1 {
             let names = COLUMNS.map(|(name, width)| format!("{name:<width$}"));
             let head = format!("  {}  BEFORE → AFTER", names.join("  "));

@@ -127,7 +127,7 @@ fn base(event: &Event, place: &ObjectReference, operation: Operation) -> Admissi
             groups: user.groups,
             extra: user.extra,
         },
-        dry_run: event.parameters("dryRun").any(|value| value == "All"),
+        dry_run: event.is_dry_run(),
         options: options(event, operation),
         ..AdmissionRequest::new(operation)
     }
@@ -155,7 +155,7 @@ fn options(event: &Event, operation: Operation) -> Value {
             options.insert(name.to_owned(), value.into());
         }
     }
-    if event.parameters("dryRun").next().is_some() {
+    if event.is_dry_run() {
         options.insert("dryRun".to_owned(), json!(["All"]));
     }
     Value::Object(options)

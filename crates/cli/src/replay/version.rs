@@ -147,7 +147,8 @@ impl Version {
         };
         let recording = Recording::of(&hook.path, webhook, review, None);
         let recording = recording.context("the review is not JSON")?;
-        let (code, body) = self.ask(&hook.path, review.to_owned()).await?;
+        let seconds = hook.webhook["timeoutSeconds"].as_u64().unwrap_or(10);
+        let (code, body) = self.ask(&hook.path, seconds, review.to_owned()).await?;
         let read = Answer::read(&recording, code, &body);
         let (answer, _) = read.with_context(|| self.not_json())?;
         Ok(answer)
@@ -159,7 +160,7 @@ impl Version {
         recording: &Recording,
     ) -> Outcome<(Answer, Recording)> {
         let review = recording.review().to_string();
-        let (code, body) = self.ask(recording.path(), review).await?;
+        let (code, body) = self.ask(recording.path(), 10, review).await?;
         let read = Answer::read(recording, code, &body);
         Ok(read.with_context(|| self.not_json())?)
     }
@@ -168,8 +169,13 @@ impl Version {
         format!("the answer of {} is not JSON", self.label)
     }
 
-    async fn ask(&self, path: &str, review: String) -> Outcome<(StatusCode, Vec<u8>)> {
-        let request = Request::post(format!("{path}?timeout=10s&mode=enforce"))
+    async fn ask(
+        &self,
+        path: &str,
+        seconds: u64,
+        review: String,
+    ) -> Outcome<(StatusCode, Vec<u8>)> {
+        let request = Request::post(format!("{path}?timeout={seconds}s&mode=enforce"))
             .header("content-type", "application/json")
             .body(Body::from(review.into_bytes()))
             .with_context(|| format!("cannot ask at {path}"))?;
@@ -230,7 +236,10 @@ impl Hook {
             (resource == "*" || resource == place.resource)
                 && (subresource == "*" || subresource == place.subresource)
         };
-        let any_group = self.webhook["matchPolicy"] != "Exact";
+        // Objects of some groups of Kubernetes are those of others, too; those of custom resources are not.
+        let is_of_kubernetes =
+            !place.api_group.contains('.') || place.api_group.ends_with(".k8s.io");
+        let any_group = self.webhook["matchPolicy"] != "Exact" && is_of_kubernetes;
         let rules = self.webhook["rules"].as_array().into_iter().flatten();
         rules.into_iter().any(|rule| {
             let resources = rule["resources"].as_array().into_iter().flatten();

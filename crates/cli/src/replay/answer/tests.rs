@@ -44,7 +44,11 @@ fn values_that_are_not_shown_are_compared_all_the_same() {
     let [one, other] = ["b25l", "dHdv"].map(|text| patched(&value(text)));
     assert!(one.is(&patched(&value("b25l"))));
     assert!(!one.is(&other));
-    assert!(!other.json().to_string().contains("dHdv"), "{}", other.json());
+    assert!(
+        !other.json().to_string().contains("dHdv"),
+        "{}",
+        other.json()
+    );
     let lines = one.difference(&Ui::new(), &other);
     assert_eq!(lines, ["the answers differ in values that are not shown"]);
 }
@@ -66,7 +70,11 @@ fn a_failure_is_the_same_whatever_the_uid_of_the_request() {
         let recording = Recording::of("/a", "a", &review, None).unwrap();
         let message = format!("the webhook failed on request {uid}; its log says why");
         let body = json!({"message": message}).to_string();
-        let read = Answer::read(&recording, StatusCode::INTERNAL_SERVER_ERROR, body.as_bytes());
+        let read = Answer::read(
+            &recording,
+            StatusCode::INTERNAL_SERVER_ERROR,
+            body.as_bytes(),
+        );
         read.unwrap().0
     };
     assert!(failed("u-1").is(&failed("u-2")));
@@ -97,7 +105,9 @@ fn an_event_tells_a_patch_and_at_a_low_level_that_there_was_one() {
         entry.to_string()
     };
     let mutated = entry(json!({"mutated": true}));
-    let low = event(&json!({"annotations": {"mutation.webhook.admission.k8s.io/round_0_index_0": mutated}}));
+    let low = event(
+        &json!({"annotations": {"mutation.webhook.admission.k8s.io/round_0_index_0": mutated}}),
+    );
     let high = event(&json!({"annotations": {
         "mutation.webhook.admission.k8s.io/round_0_index_0": mutated,
         "patch.webhook.admission.k8s.io/round_0_index_0": entry(json!({"patch": patch, "patchType": "JSONPatch"})),
@@ -122,7 +132,8 @@ fn an_event_tells_what_a_hook_in_shadow_mode_decided() {
     assert!(told("denied: n…").is_told_of(&denied("no")));
     assert!(!told("denied: never").is_told_of(&denied("no")));
     assert!(told("allowed").is_told_of(&answer(&json!({"allowed": true}))));
-    let patch = json!([{"op": "add", "path": "/a", "value": 1}, {"op": "add", "path": "/b", "value": 1}]);
+    let patch =
+        json!([{"op": "add", "path": "/a", "value": 1}, {"op": "add", "path": "/b", "value": 1}]);
     assert!(told("changed: /a, /b").is_told_of(&patched(&patch)));
     assert!(!told("changed: /c").is_told_of(&patched(&patch)));
     assert_eq!(told("denied: no").text(), "denied (shadow)");
@@ -134,7 +145,15 @@ fn an_event_that_was_refused_otherwise_tells_nothing() {
     assert!(Answer::of_event(&refused, HOOK).is_none());
     let failed = "failed calling webhook \"images.example.com\": timeout";
     let failed = event(&json!({"responseStatus": {"code": 500, "message": failed}}));
-    assert_eq!(Answer::of_event(&failed, HOOK).unwrap().decision, Decision::Failed);
-    let open = event(&json!({"annotations": {"failed-open.validating.webhook.admission.k8s.io/round_0_index_0": HOOK}}));
-    assert_eq!(Answer::of_event(&open, HOOK).unwrap().decision, Decision::Failed);
+    assert_eq!(
+        Answer::of_event(&failed, HOOK).unwrap().decision,
+        Decision::Failed
+    );
+    let open = event(
+        &json!({"annotations": {"failed-open.validating.webhook.admission.k8s.io/round_0_index_0": HOOK}}),
+    );
+    assert_eq!(
+        Answer::of_event(&open, HOOK).unwrap().decision,
+        Decision::Failed
+    );
 }

@@ -40,8 +40,14 @@ fn requests_that_pass_no_admission_have_no_operation() {
         ("reads", json!({"verb": "get"})),
         ("is watched", json!({"verb": "watch"})),
         ("another stage", json!({"stage": "RequestReceived"})),
-        ("no such object", json!({"verb": "update", "responseStatus": {"code": 404}})),
-        ("forbidden", json!({"responseStatus": {"code": 403}, "annotations": {"authorization.k8s.io/decision": "forbid"}})),
+        (
+            "no such object",
+            json!({"verb": "update", "responseStatus": {"code": 404}}),
+        ),
+        (
+            "forbidden",
+            json!({"responseStatus": {"code": 403}, "annotations": {"authorization.k8s.io/decision": "forbid"}}),
+        ),
     ] {
         assert_eq!(operation(&event(members)), None, "{what}");
     }
@@ -71,8 +77,14 @@ fn mutating_webhooks_get_what_was_sent_and_validating_ones_what_is_stored() {
     let history = History::of(0);
     let mutating = request(&event, Role::Mutating, &history).unwrap();
     assert_eq!(mutating.object["data"]["a"], "sent");
-    assert_eq!(mutating.object["metadata"], json!({"name": "a", "namespace": "blue"}));
-    assert_eq!((mutating.user.username.as_str(), mutating.dry_run), ("alice", true));
+    assert_eq!(
+        mutating.object["metadata"],
+        json!({"name": "a", "namespace": "blue"})
+    );
+    assert_eq!(
+        (mutating.user.username.as_str(), mutating.dry_run),
+        ("alice", true)
+    );
     assert_eq!(mutating.options["fieldManager"], "kubectl");
     assert_eq!(mutating.options["kind"], "CreateOptions");
     let validating = request(&event, Role::Validating, &history).unwrap();
@@ -91,7 +103,10 @@ fn a_generated_name_is_that_of_the_stored_object_for_validating_webhooks() {
     }));
     let history = History::of(0);
     assert_eq!(request(&event, Role::Mutating, &history).unwrap().name, "");
-    assert_eq!(request(&event, Role::Validating, &history).unwrap().name, "a");
+    assert_eq!(
+        request(&event, Role::Validating, &history).unwrap().name,
+        "a"
+    );
 }
 
 #[test]
@@ -160,7 +175,10 @@ fn a_refused_patch_is_made_here_unless_its_kind_matters() {
     let merged = refused(json!({"data": {"a": "patched"}}));
     assert_eq!(merged.unwrap(), json!({"a": "patched", "b": "stays"}));
     let operations = json!([{"op": "replace", "path": "/data/a", "value": "replaced"}]);
-    assert_eq!(refused(operations).unwrap(), json!({"a": "replaced", "b": "stays"}));
+    assert_eq!(
+        refused(operations).unwrap(),
+        json!({"a": "replaced", "b": "stays"})
+    );
     for unknown in [
         json!({"metadata": {"finalizers": ["a"]}}),
         json!({"data": {"$patch": "replace"}}),
@@ -198,7 +216,13 @@ fn a_collection_is_deleted_object_by_object() {
         "objectRef": {"resource": "configmaps", "namespace": "blue", "apiVersion": "v1"},
         "responseObject": {"apiVersion": "v1", "kind": "ConfigMapList", "items": [item, item]},
     }));
-    let found = requests(&delete, Operation::Delete, Role::Validating, &History::of(0)).unwrap();
+    let found = requests(
+        &delete,
+        Operation::Delete,
+        Role::Validating,
+        &History::of(0),
+    )
+    .unwrap();
     assert_eq!(found.requests.len(), 2);
     assert_eq!(found.requests[1].old_object, map(&json!({"a": "one"})));
 }
@@ -211,18 +235,32 @@ fn a_connection_has_the_options_of_its_query() {
             "objectRef": {"resource": resource, "subresource": part, "namespace": "blue", "name": "web", "apiVersion": "v1"},
         }));
         assert_eq!(operation(&event), Some(Operation::Connect));
-        request(&event, Role::Validating, &History::of(0)).unwrap().object
+        request(&event, Role::Validating, &History::of(0))
+            .unwrap()
+            .object
     };
     assert_eq!(
-        connect("pods", "exec", "/api/v1/namespaces/blue/pods/web/exec?command=sh&command=-c&stdin=true&tty=false"),
+        connect(
+            "pods",
+            "exec",
+            "/api/v1/namespaces/blue/pods/web/exec?command=sh&command=-c&stdin=true&tty=false"
+        ),
         json!({"kind": "PodExecOptions", "apiVersion": "v1", "stdin": true, "command": ["sh", "-c"]})
     );
     assert_eq!(
-        connect("pods", "portforward", "/api/v1/namespaces/blue/pods/web/portforward?ports=80,443"),
+        connect(
+            "pods",
+            "portforward",
+            "/api/v1/namespaces/blue/pods/web/portforward?ports=80,443"
+        ),
         json!({"kind": "PodPortForwardOptions", "apiVersion": "v1", "ports": [80, 443]})
     );
     assert_eq!(
-        connect("services", "proxy", "/api/v1/namespaces/blue/services/web/proxy/health?a=b"),
+        connect(
+            "services",
+            "proxy",
+            "/api/v1/namespaces/blue/services/web/proxy/health?a=b"
+        ),
         json!({"kind": "ServiceProxyOptions", "apiVersion": "v1", "path": "/health"})
     );
 }
