@@ -42,9 +42,28 @@ impl Guards {
             )
             .replace("const KEPT: bool = true", "const KEPT: bool = false")
             .replace("Some(\"fast\") => \"blue\"", "Some(\"fast\") => \"green\"");
-        for (name, source) in [("before", GUARD), ("after", &later)] {
-            guards.write_package(&root, name, source);
+        guards.write_package(&root, "before", GUARD);
+        // Its repository has the earlier version, and the folder the later one.
+        guards.write_package(&root, "after", GUARD);
+        let package = guards.folder.path().join("after");
+        for arguments in [
+            &["init", "--quiet"][..],
+            &["add", "."],
+            &[
+                "-c",
+                "user.name=a",
+                "-c",
+                "user.email=a@example.com",
+                "commit",
+                "--quiet",
+                "--message=a",
+            ],
+        ] {
+            let mut git = std::process::Command::new("git");
+            let status = git.args(arguments).current_dir(&package).status();
+            assert!(status.expect("git").success(), "{arguments:?}");
         }
+        fs::write(package.join("src/main.rs"), later).expect("a file");
         guards
     }
 
@@ -372,6 +391,25 @@ async fn the_log_of_an_embedded_api_server_shows_what_a_new_version_decides_othe
     day(&admin, &robot).await;
     server.stop();
     replays_are_right(&guards).await;
+
+    let revision = [
+        "--package",
+        "after",
+        "--against-revision",
+        "HEAD",
+        "--output",
+        "json",
+    ];
+    let ran = guards.replay(&revision).await;
+    assert_eq!(differences(&report(&ran)), expected(), "{}", ran.out);
+    let unknown = ["--package", "after", "--against-revision", "v9"];
+    let ran = guards.replay(&unknown).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.err.contains("git cannot check out the revision"),
+        "{}",
+        ran.err
+    );
 }
 
 #[cfg(feature = "real")]

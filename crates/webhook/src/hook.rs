@@ -278,13 +278,14 @@ impl Hook {
 
     /// Lets it decide without effect (shadow mode): its handlers run on every review, and every request passes unchanged.
     ///
-    /// The decision is logged at the level `info`, without values of objects; counted with the label `mode="shadow"`; and
-    /// an annotation of the audit event, with the key `shadow` after the hook's full name. The answer itself has neither a patch nor warnings. Nothing
-    /// about the hook blocks a request: its failure policy is Ignore, and it also allows when its handler fails, panics
-    /// or reaches its deadline. Side effects of the handler happen as always. A conversion has no shadow mode: API servers
-    /// need its result.
+    /// The decision is logged at the level `info` without values of objects, counted with the label `mode="shadow"`, and written into the
+    /// audit event as the annotation `shadow` after the hook's full name. The answer has neither a patch nor warnings. Nothing
+    /// about the hook blocks a request: its failure policy is Ignore, and it also allows if its handler fails, panics
+    /// or reaches its deadline. Side effects of the handler happen as always. A conversion has no shadow mode, because API
+    /// servers need its result.
     ///
-    /// [`Webhooks::outcomes`](crate::Webhooks::outcomes) counts the decisions, and recordings contain them as they would have been answered.
+    /// [`Webhooks::outcomes`](crate::Webhooks::outcomes) counts the decisions, and recordings contain the responses that were
+    /// withheld.
     ///
     /// ```
     /// # use k8s_openapi::api::core::v1::Pod;
