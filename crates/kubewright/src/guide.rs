@@ -12,18 +12,19 @@
 //! 8. [`conversion`]: several versions of one custom resource.
 //! 9. [`projects`]: the files of `kubewright init` and `kubewright create`.
 //! 10. [`deploying`]: manifests from the code, and how they are applied.
-//! 11. [`observability`]: logs, metrics and traces.
-//! 12. [`troubleshooting`]: a message, its cause, and what to do.
-//! 13. [`coming_from_controller_runtime`]: its controllers, webhooks, flags and envtest, with code side by side.
-//! 14. [`coming_from_kube_rs`]: controllers, finalizers and webhooks, with code side by side.
-//! 15. [`coming_from_kubebuilder`]: the counterparts of its commands and markers.
-//! 16. [`envtest`]: tests in Go, Java and other languages on the embedded API server.
-//! 17. [`commands`]: every command of `kubewright`, with its options.
-//! 18. [`options`]: every command of a program, with its options.
-//! 19. [`metrics`]: every metric of a program.
-//! 20. [`defaults`]: every default, and where to change it.
-//! 21. [`not_implemented`]: the requests that only a kubelet could answer, and what they get instead.
-//! 22. [`glossary`]: the words of Kubewright, and the first of Kubernetes.
+//! 11. [`shadow`]: what a new rule would decide, on an audit log and in shadow mode.
+//! 12. [`observability`]: logs, metrics and traces.
+//! 13. [`troubleshooting`]: a message, its cause, and what to do.
+//! 14. [`coming_from_controller_runtime`]: its controllers, webhooks, flags and envtest, with code side by side.
+//! 15. [`coming_from_kube_rs`]: controllers, finalizers and webhooks, with code side by side.
+//! 16. [`coming_from_kubebuilder`]: the counterparts of its commands and markers.
+//! 17. [`envtest`]: tests in Go, Java and other languages on the embedded API server.
+//! 18. [`commands`]: every command of `kubewright`, with its options.
+//! 19. [`options`]: every command of a program, with its options.
+//! 20. [`metrics`]: every metric of a program.
+//! 21. [`defaults`]: every default, and where to change it.
+//! 22. [`not_implemented`]: the requests that only a kubelet could answer, and what they get instead.
+//! 23. [`glossary`]: the words of Kubewright, and the first of Kubernetes.
 
 // Its blocks are the files of one project: tests/scaffold builds it, and runs the commands between them.
 #[cfg_attr(not(doctest), doc = include_str!("../../../docs/guide/tutorial.md"))]
