@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use kubewright_apimachinery::status::Result;
 use kubewright_pod_security::Configuration;
 use kubewright_webhook_client::{Client, ClientCertificate, Reach, ServiceTable};
@@ -14,7 +15,7 @@ use super::observer::Observer;
 use super::plugins::{AdmissionPlugin, Enabled, Plugins};
 use super::policy::{ExpressionCoverage, Policies};
 use super::reinvocation::Reinvocation;
-use super::webhook::{Meter, Webhooks};
+use super::webhook::{DetachedWebhooks, Meter, Webhooks};
 
 /// The admission chain of one server.
 #[derive(Debug)]
@@ -119,6 +120,23 @@ impl Chain {
             self.webhooks.validate(cluster, attributes, notes).await?;
         }
         self.plugins.charge(cluster, attributes)
+    }
+
+    /// Returns the AdmissionReview that each of these webhooks would be sent for the request, by the name of the webhook, without
+    /// calling them: rules, selectors and match conditions select the webhooks, and objects are converted to the version of the rules. An
+    /// error is the Status that the client would get because the review cannot be made.
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends a call of a conversion webhook in flight.
+    pub async fn reviews(
+        &self,
+        webhooks: &DetachedWebhooks,
+        cluster: &dyn Cluster,
+        attributes: &Attributes,
+    ) -> Vec<(String, Result<Bytes>)> {
+        webhooks
+            .reviews(self.webhooks.reach(cluster), cluster, attributes)
+            .await
     }
 
     async fn mutate_round(

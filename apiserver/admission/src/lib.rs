@@ -36,4 +36,4 @@ pub use notes::Notes;
 pub use observer::{Call, Observer, Verdict};
 pub use plugins::{AdmissionPlugin, Enabled, UnknownAdmissionPlugin};
 pub use policy::ExpressionCoverage;
-pub use webhook::{Ended, Measured, Meter};
+pub use webhook::{DetachedWebhooks, Ended, Measured, Meter};

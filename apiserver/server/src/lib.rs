@@ -50,6 +50,7 @@ mod import;
 mod in_process;
 mod kubernetes_service;
 mod listen;
+mod reviews;
 mod seed;
 mod server;
 mod service;

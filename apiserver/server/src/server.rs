@@ -4,7 +4,9 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use kubewright_admission::{AdmissionPlugin, ChainBuilder, Enabled, ExpressionCoverage};
+use kubewright_admission::{
+    AdmissionPlugin, ChainBuilder, DetachedWebhooks, Enabled, ExpressionCoverage,
+};
 use kubewright_apiextensions::definitions::Definitions;
 use kubewright_apimachinery::version::KubernetesVersion;
 use kubewright_auth::{
@@ -28,6 +30,7 @@ use tokio::time::Duration;
 use crate::authentication_config;
 use crate::authority::OfServer;
 use crate::listen::{self, ListenError, Listening, SecureServing};
+use crate::reviews::{self, AdmissionRequest, UnknownResource, WebhookReview};
 use crate::seed::Seed;
 use crate::service::{self, ApiService};
 
@@ -151,6 +154,22 @@ impl ApiServer {
     /// [asked for](ChainBuilder::policy_coverage).
     pub fn policy_coverage(&self) -> Vec<ExpressionCoverage> {
         self.shared.chain.policy_coverage()
+    }
+
+    /// Returns the reviews that webhooks would be sent for a request, without calling the webhooks or handling the request. The
+    /// namespace of the request must exist if a webhook selects namespaces.
+    ///
+    /// # Errors
+    /// The server does not have the resource.
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends a call of a conversion webhook in flight.
+    pub async fn webhook_reviews(
+        &self,
+        webhooks: &DetachedWebhooks,
+        request: &AdmissionRequest,
+    ) -> Result<Vec<WebhookReview>, UnknownResource> {
+        reviews::of(&self.shared, webhooks, request).await
     }
 
     /// Takes a snapshot of every object, for [`Builder::snapshot`].

@@ -59,7 +59,7 @@ pub(crate) enum Command {
     TestPolicy(test_policy::Arguments),
     /// Runs the tests of a project.
     Test(test::Arguments),
-    /// Replays recorded admission reviews and shows answers that differ.
+    /// Replays admission reviews of recordings or audit logs and shows the requests that are decided otherwise.
     Replay(replay::Arguments),
     /// Runs an embedded Kubernetes API server until SIGTERM or SIGINT.
     Apiserver(Box<apiserver::Arguments>),
@@ -96,6 +96,7 @@ impl Command {
             Self::Deploy(arguments) => arguments.json(),
             Self::Undeploy(arguments) => arguments.json(),
             Self::Doctor(arguments) => arguments.json(),
+            Self::Replay(arguments) => arguments.json(),
             Self::Version(arguments) => arguments.json(),
             _ => false,
         }

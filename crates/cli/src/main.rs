@@ -14,6 +14,7 @@ mod output;
 mod ownership;
 #[cfg(test)]
 mod reference;
+mod replay;
 mod scaffold;
 mod shim;
 #[cfg(test)]

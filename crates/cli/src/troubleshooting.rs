@@ -173,7 +173,7 @@ fn explanation(check: Check) -> (&'static str, &'static str) {
 }
 
 /// The sections of the errors, with the files that make them; the first that fits.
-const SECTIONS: [(&str, &[&str]); 6] = [
+const SECTIONS: [(&str, &[&str]); 7] = [
     (
         "Deploying and clusters",
         &[
@@ -196,6 +196,10 @@ const SECTIONS: [(&str, &[&str]); 6] = [
         ],
     ),
     (
+        "Checking manifests and testing policies",
+        &["commands/check", "commands/test_policy"],
+    ),
+    (
         "Building and running programs",
         &[
             "dev/",
@@ -204,6 +208,7 @@ const SECTIONS: [(&str, &[&str]); 6] = [
             "commands/test",
             "commands/manifests",
             "commands/replay",
+            "replay",
         ],
     ),
     ("Certificates", &["commands/certs"]),

@@ -75,6 +75,15 @@ impl Ui {
         }
     }
 
+    /// Clears the line of a [`Progress`], so that results do not follow it on its line.
+    pub(crate) fn clear_progress(&self) {
+        if io::stderr().is_terminal() {
+            let _guard = self.out.lock();
+            // A reader that went away is no reason to fail.
+            let _ = write!(io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+
     /// Says that something long begins; its end, with the time it took, is said by [`Step::done`].
     pub(crate) fn step(&self, what: &str) -> Step<'_> {
         self.note(format!("{} {what} …", self.paint(Tone::Faint, "·")));

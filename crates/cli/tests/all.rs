@@ -2,6 +2,7 @@
 
 mod apiserver;
 mod assets;
+mod audit_replay;
 mod certs;
 mod check;
 mod cluster;

@@ -30,7 +30,7 @@ async fn what_was_recorded_is_answered_again_and_what_differs_is_shown() {
     let other = [&replay[..], &["--", "--text", "hello"]].concat();
     let ran = run(folder.path(), &other).await;
     assert_eq!(ran.code, Some(1), "{}", ran.err);
-    assert!(ran.out.contains("CREATE Pod default/nginx"), "{}", ran.out);
+    assert!(ran.out.contains("CREATE pods default/nginx"), "{}", ran.out);
     let lines: Vec<&str> = ran.out.lines().map(str::trim).collect();
     for line in ["-     mutate: welcome", "+     mutate: hello"] {
         assert!(lines.contains(&line), "{line:?} is not in\n{}", ran.out);
@@ -64,4 +64,38 @@ async fn what_cannot_be_replayed_is_said() {
         "{}",
         ran.err
     );
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_replayed_is_said_before_anything_is_built() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::write(path.join("empty.log"), "").unwrap();
+    fs::write(path.join("audit.log.gz"), b"\x1f\x8b\x08\x00").unwrap();
+    fs::create_dir(path.join("logs")).unwrap();
+    for (log, why) in [
+        ("none.log", "cannot read the audit log none.log"),
+        ("logs", "it is a directory"),
+        ("audit.log.gz", "is compressed"),
+    ] {
+        let ran = run(path, &["replay", "--audit-log", log]).await;
+        assert_eq!((ran.code, &*ran.out), (Some(1), ""), "{}", ran.err);
+        assert!(ran.err.contains(why), "{}", ran.err);
+        assert!(!ran.err.contains("building"), "{}", ran.err);
+    }
+    for usage in [
+        &["replay"][..],
+        &["replay", "recorded", "--audit-log", "empty.log"],
+        &[
+            "replay",
+            "--audit-log",
+            "empty.log",
+            "--against",
+            "a",
+            "--against-revision",
+            "b",
+        ],
+    ] {
+        assert_eq!(run(path, usage).await.code, Some(2), "{usage:?}");
+    }
 }

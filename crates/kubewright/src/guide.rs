@@ -14,18 +14,19 @@
 //! 10. [`conversion`]: several versions of one custom resource.
 //! 11. [`projects`]: the files of `kubewright init` and `kubewright create`.
 //! 12. [`deploying`]: manifests from the code, and how they are applied.
-//! 13. [`observability`]: logs, metrics and traces.
-//! 14. [`troubleshooting`]: a message, its cause, and what to do.
-//! 15. [`coming_from_controller_runtime`]: its controllers, webhooks, flags and envtest, with code side by side.
-//! 16. [`coming_from_kube_rs`]: controllers, finalizers and webhooks, with code side by side.
-//! 17. [`coming_from_kubebuilder`]: the counterparts of its commands and markers.
-//! 18. [`envtest`]: tests in Go, Java and other languages on the embedded API server.
-//! 19. [`commands`]: every command of `kubewright`, with its options.
-//! 20. [`options`]: every command of a program, with its options.
-//! 21. [`metrics`]: every metric of a program.
-//! 22. [`defaults`]: every default, and where to change it.
-//! 23. [`not_implemented`]: the requests that only a kubelet could answer, and what they get instead.
-//! 24. [`glossary`]: the words of Kubewright, and the first of Kubernetes.
+//! 13. [`shadow`]: what a new rule would decide, on an audit log and in shadow mode.
+//! 14. [`observability`]: logs, metrics and traces.
+//! 15. [`troubleshooting`]: a message, its cause, and what to do.
+//! 16. [`coming_from_controller_runtime`]: its controllers, webhooks, flags and envtest, with code side by side.
+//! 17. [`coming_from_kube_rs`]: controllers, finalizers and webhooks, with code side by side.
+//! 18. [`coming_from_kubebuilder`]: the counterparts of its commands and markers.
+//! 19. [`envtest`]: tests in Go, Java and other languages on the embedded API server.
+//! 20. [`commands`]: every command of `kubewright`, with its options.
+//! 21. [`options`]: every command of a program, with its options.
+//! 22. [`metrics`]: every metric of a program.
+//! 23. [`defaults`]: every default, and where to change it.
+//! 24. [`not_implemented`]: the requests that only a kubelet could answer, and what they get instead.
+//! 25. [`glossary`]: the words of Kubewright, and the first of Kubernetes.
 
 // Its blocks are the files of one project: tests/scaffold builds it, and runs the commands between them.
 #[cfg_attr(not(doctest), doc = include_str!("../../../docs/guide/tutorial.md"))]
@@ -67,6 +68,9 @@ pub mod projects {}
 
 #[doc = include_str!("../../../docs/guide/deploying.md")]
 pub mod deploying {}
+
+#[doc = include_str!("../../../docs/guide/shadow.md")]
+pub mod shadow {}
 
 #[doc = include_str!("../../../docs/guide/observability.md")]
 pub mod observability {}

@@ -1,5 +1,7 @@
 //! A JSON Patch (RFC 6902), written straight to bytes.
 
+use serde::Deserialize;
+
 use crate::Body;
 use crate::json::write_string;
 
@@ -19,6 +21,12 @@ pub struct Patch {
     count: usize,
     /// The body whose object all of it was made for.
     body: Option<Body>,
+}
+
+/// What reports say of an operation.
+#[derive(Deserialize)]
+struct Operation {
+    path: String,
 }
 
 impl PartialEq for Patch {
@@ -119,6 +127,30 @@ impl Patch {
         json.extend_from_slice(&self.operations);
         json.push(b']');
         json
+    }
+
+    /// Returns the paths of its operations, in their order. They have the names of fields and the keys of maps, and no values.
+    ///
+    /// ```
+    #[doc = include_str!("request.md")]
+    /// use kubewright_review::Image;
+    ///
+    /// let review = review("CREATE", r#""object":{"size":1,"color":"red"}"#);
+    /// let before = Image::of(&serde_json::json!({"size": 1, "color": "red"}), 0)?;
+    /// let after = Image::of(&serde_json::json!({"size": 2}), 0)?;
+    /// let mut paths = review.graft(&before, &after)?.paths();
+    /// paths.sort();
+    /// assert_eq!(paths, ["/color", "/size"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn paths(&self) -> Vec<String> {
+        // The operations are JSON that this crate has written.
+        let operations: Vec<Operation> =
+            serde_json::from_slice(&self.to_json()).unwrap_or_default();
+        operations
+            .into_iter()
+            .map(|operation| operation.path)
+            .collect()
     }
 
     /// Notes that it was made for the object in a body.

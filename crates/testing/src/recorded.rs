@@ -64,6 +64,8 @@ pub fn recordings(directory: impl AsRef<Path>) -> io::Result<Vec<Recording>> {
 /// What was taken out of a recording is not there to be looked at: a hook that judges by the values of Secrets, ConfigMaps,
 /// annotations, variables or commands, or by objects that it looks up, may answer otherwise for that reason alone.
 ///
+/// A hook in shadow mode answers with its decision here, which is compared with the recorded one.
+///
 /// # Example: a new build denies what it has allowed
 ///
 /// ```
@@ -102,7 +104,7 @@ pub async fn replay(webhooks: &Webhooks, recorded: Vec<Recording>) -> Vec<Change
     let mut changed = Vec::new();
     for before in recorded {
         let body = http_body_util::Full::<bytes::Bytes>::from(before.review().to_string());
-        let request = Request::post(before.path())
+        let request = Request::post(format!("{}?mode=enforce", before.path()))
             .header("content-type", "application/json")
             .body(body);
         let Ok(request) = request else {
@@ -117,7 +119,7 @@ pub async fn replay(webhooks: &Webhooks, recorded: Vec<Recording>) -> Vec<Change
         let body = body.to_bytes();
         let after = before.answered(is_answer.then_some(&*body));
         let after = after.expect("webhooks answer with JSON");
-        if after != before {
+        if !after.is_answered_as(&before) {
             changed.push(Changed { before, after });
         }
     }

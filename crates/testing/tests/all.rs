@@ -23,6 +23,7 @@ mod pods;
 mod programs;
 #[cfg(feature = "real")]
 mod servers;
+mod shadow;
 mod trace;
 mod trust;
 mod virtual_time;

@@ -33,7 +33,7 @@ name and the rest as `other`.
 ";
 
 /// What the labels say.
-const LABELS: [(&str, &str); 15] = [
+const LABELS: [(&str, &str); 16] = [
     (
         "certificate",
         "`server`, or `authority` where the program has one of its own",
@@ -50,6 +50,10 @@ const LABELS: [(&str, &str); 15] = [
         "What a review is about, such as `Pod`; of caches the resource, such as `pods`",
     ),
     ("method", "The method of a call"),
+    (
+        "mode",
+        "Whether a decision takes effect, `enforce`, or not, `shadow`",
+    ),
     (
         "name",
         "As in client-go: the name of a queue, which is that of its controller, or of a Lease",

@@ -6,7 +6,7 @@ use kubewright_review::{
 use tokio::time::Instant;
 use tracing::Span;
 
-use crate::declaration::Role;
+use crate::declaration::{Mode, Role};
 use crate::erased::{Run, Stop};
 use crate::executor::{Ended, catch};
 use crate::hook::{Hook, Undecodable};
@@ -14,15 +14,16 @@ use crate::observer::{Answered, Decision};
 use crate::outcomes::Outcome;
 use crate::refusal::Refusal;
 use crate::review::Review;
-use crate::span;
 use crate::verdict::{Denial, Rejection};
+use crate::{shadow, span};
 
-/// Observer of a review, and the time at which the review arrived.
+/// Observer of a review, the time at which the review arrived, and whether a decision in shadow mode is its answer.
 #[derive(Clone, Copy)]
 pub(crate) struct Observed<'a> {
     pub(crate) observer: Option<&'a (dyn Fn(&Answered<'_>) + Send + Sync)>,
     pub(crate) arrival: Instant,
     pub(crate) span: &'a Span,
+    pub(crate) is_revealed: bool,
 }
 
 /// An answer, with the facts that observers are given.
@@ -31,6 +32,13 @@ struct Answer {
     decision: Decision,
     code: u16,
     patch: usize,
+    shadow: Option<Shadow>,
+}
+
+/// What a hook in shadow mode says of its decision.
+struct Shadow {
+    detail: Option<String>,
+    annotations: Vec<(String, String)>,
 }
 
 /// Answers one review.
@@ -41,12 +49,16 @@ pub(crate) async fn admit(
     observed: Observed<'_>,
 ) -> Result<Vec<u8>, Refusal> {
     let (review, run) = begin(hook, body, deadline)?;
-    span::asked(observed.span, &hook.name, &review);
-    if observed.observer.is_none() && observed.span.is_disabled() {
-        return Ok(run_handlers(hook, review, run, deadline).await?.json);
+    span::asked(observed.span, hook, &review);
+    let is_shadow = hook.mode == Mode::Shadow;
+    if observed.observer.is_none() && observed.span.is_disabled() && !is_shadow {
+        return Ok(run_handlers(hook, review, run?, deadline).await?.json);
     }
     let asked = review.clone();
-    let answered = run_handlers(hook, review, run, deadline).await;
+    let answered = match run {
+        Ok(run) => run_handlers(hook, review, run, deadline).await,
+        Err(refusal) => Err(refusal),
+    };
     let (decision, code, patch) = match &answered {
         Ok(answer) => (answer.decision, answer.code, answer.patch),
         Err(refusal) => (Decision::Failed, refusal.code().as_u16(), 0),
@@ -61,6 +73,7 @@ pub(crate) async fn admit(
             hook: &hook.name,
             operation: asked.operation(),
             kind: asked.kind().kind,
+            mode: hook.mode,
             is_dry_run: asked.dry_run(),
             decision,
             code,
@@ -69,7 +82,31 @@ pub(crate) async fn admit(
             patch,
         });
     }
+    if is_shadow && !observed.is_revealed {
+        return Ok(withhold(hook, &asked, &answered));
+    }
     Ok(answered?.json)
+}
+
+/// Logs the decision of a hook in shadow mode, and allows the request whatever it was.
+fn withhold(hook: &Hook, review: &Review, answered: &Result<Answer, Refusal>) -> Vec<u8> {
+    let mut annotations = Vec::new();
+    match answered {
+        Ok(answer) => {
+            let shadow = answer.shadow.as_ref();
+            let detail = shadow.and_then(|shadow| shadow.detail.as_deref());
+            shadow::log(hook, review, answer.decision, detail);
+            if let Some(shadow) = shadow {
+                annotations.clone_from(&shadow.annotations);
+            }
+        }
+        Err(refusal) => {
+            let detail = shadow::detail(refusal.message().to_owned());
+            shadow::log(hook, review, Decision::Failed, Some(&detail));
+            shadow::annotate(&mut annotations, Decision::Failed, Some(&detail));
+        }
+    }
+    shadow::withheld(review.request(), &annotations)
 }
 
 async fn run_handlers(
@@ -107,19 +144,25 @@ async fn run_handlers(
     answer(hook, original.request(), &review, denial, &patch)
 }
 
-fn begin(hook: &Hook, body: &Body, deadline: Instant) -> Result<(Review, Run), Refusal> {
+/// Reads the review, and makes the first handler ready to run unless the type's own code for reading panics.
+fn begin(
+    hook: &Hook,
+    body: &Body,
+    deadline: Instant,
+) -> Result<(Review, Result<Run, Refusal>), Refusal> {
     let Some(first) = hook.handlers.first() else {
         return Err(Refusal::empty());
     };
     let begun = catch(|| first.clone().begin(body, deadline));
     match begun {
-        Some(Ok(begun)) => Ok(begun),
+        Some(Ok((review, run))) => Ok((review, Ok(run))),
         Some(Err(error)) => Err(Refusal::unreadable(&error)),
-        // The type's own code for reading panicked; the envelope still says whose request this was.
+        // The envelope still says whose request this was.
         None => match AdmissionReview::read(body) {
             Ok(request) => {
                 let review = Review::new(request, deadline);
-                Err(gave_no_answer(hook, &review, Ended::Panicked))
+                let refusal = gave_no_answer(hook, &review, Ended::Panicked);
+                Ok((review, Err(refusal)))
             }
             Err(error) => Err(Refusal::unreadable(&error)),
         },
@@ -197,23 +240,36 @@ fn answer(
         good
     });
     let status = denial.map(Denial::into_status);
+    let decision = match &status {
+        Some(_) => Decision::Denied,
+        None if patch.is_empty() => Decision::Allowed,
+        None => Decision::Changed,
+    };
+    let detail = match (hook.mode, &status) {
+        (Mode::Shadow, Some(status)) => Some(shadow::detail(status.message.clone())),
+        (Mode::Shadow, None) if !patch.is_empty() => Some(shadow::detail(patch.paths().join(", "))),
+        _ => None,
+    };
+    if hook.mode == Mode::Shadow {
+        shadow::annotate(&mut notes.annotations, decision, detail.as_deref());
+    }
     let mut answer = Response::new(request.version(), request.uid())
         .warnings(&notes.warnings)
         .audit_annotations(&notes.annotations);
-    let (outcome, decision, may_change) = match &status {
-        Some(status) => {
+    let (outcome, may_change) = match (decision, &status) {
+        (_, Some(status)) => {
             answer = answer.denied(status);
-            (Outcome::Denied, Decision::Denied, MayChange::No)
+            (Outcome::Denied, MayChange::No)
         }
-        None if patch.is_empty() => (Outcome::Allowed, Decision::Allowed, MayChange::No),
-        None => {
+        (Decision::Changed, None) => {
             answer = answer.patch(patch);
             let may_change = match hook.role {
                 Role::Mutating => MayChange::Yes,
                 Role::Validating => MayChange::No,
             };
-            (Outcome::Changed, Decision::Changed, may_change)
+            (Outcome::Changed, may_change)
         }
+        (_, None) => (Outcome::Allowed, MayChange::No),
     };
     answer
         .lint(request, may_change)
@@ -224,5 +280,9 @@ fn answer(
         decision,
         code: status.as_ref().map_or(200, |status| status.code),
         patch: patch.size(),
+        shadow: (hook.mode == Mode::Shadow).then_some(Shadow {
+            detail,
+            annotations: notes.annotations,
+        }),
     })
 }

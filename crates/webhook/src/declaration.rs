@@ -33,6 +33,8 @@ pub struct Declaration {
     pub rules: Vec<Rule>,
     /// What happens if it cannot be called.
     pub failure_policy: FailurePolicy,
+    /// Whether its decisions take effect. Webhook configurations do not contain this.
+    pub mode: Mode,
     /// Whether it is also called for other versions of the same objects.
     pub match_policy: MatchPolicy,
     /// Whose namespaces it is called for.
@@ -149,6 +151,27 @@ pub enum FailurePolicy {
     Fail,
     /// The request goes on as if the hook did not exist.
     Ignore,
+}
+
+/// Whether the decisions of a hook take effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "a decision has effect or none")]
+pub enum Mode {
+    /// They do.
+    Enforce,
+    /// They are logged and counted, and every request passes unchanged: [`Hook::shadow`](crate::Hook::shadow).
+    Shadow,
+}
+
+impl Mode {
+    /// Returns the label value for it in metrics and traces.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Enforce => "enforce",
+            Self::Shadow => "shadow",
+        }
+    }
 }
 
 /// Whether a hook is also called for other versions of the same objects.

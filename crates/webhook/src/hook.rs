@@ -7,7 +7,7 @@ use std::time::Duration;
 use kubewright_review::{Operation, Version};
 
 use crate::declaration::{
-    Declaration, FailurePolicy, MatchCondition, MatchPolicy, Reinvocation, Role, Rule, Scope,
+    Declaration, FailurePolicy, MatchCondition, MatchPolicy, Mode, Reinvocation, Role, Rule, Scope,
     SideEffects,
 };
 use crate::erased::{self, ErasedHandler};
@@ -86,6 +86,7 @@ pub struct Hook {
     pub(crate) executor: Arc<Executor>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) when_undecodable: Undecodable,
+    pub(crate) mode: Mode,
     operations: Vec<Operation>,
     resource: Option<Target>,
     sub_resource: Option<String>,
@@ -148,6 +149,7 @@ impl Hook {
             executor: Executor::new(),
             counters: Arc::default(),
             when_undecodable: Undecodable::default(),
+            mode: Mode::Enforce,
             operations: vec![Operation::Create, Operation::Update],
             resource: K::target(),
             sub_resource: None,
@@ -271,6 +273,42 @@ impl Hook {
     /// ```
     pub fn fail_open(mut self) -> Self {
         self.failure_policy = FailurePolicy::Ignore;
+        self
+    }
+
+    /// Lets it decide without effect (shadow mode): its handlers run on every review, and every request passes unchanged.
+    ///
+    /// The decision is logged at the level `info` without values of objects, counted with the label `mode="shadow"`, and written into the
+    /// audit event as the annotation `shadow` after the hook's full name. The answer has neither a patch nor warnings. Nothing
+    /// about the hook blocks a request: its failure policy is Ignore, and it also allows if its handler fails, panics
+    /// or reaches its deadline. Side effects of the handler happen as always. A conversion has no shadow mode, because API
+    /// servers need its result.
+    ///
+    /// [`Webhooks::outcomes`](crate::Webhooks::outcomes) counts the decisions, and recordings contain the responses that were
+    /// withheld.
+    ///
+    /// ```
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// use kubewright_webhook::{Change, FailurePolicy, Review, Validated, Webhooks, deny, validating};
+    /// use serde_json::json;
+    #[doc = include_str!("call.md")]
+    ///
+    /// async fn frozen(_: Change<Pod>, _: Review) -> Validated {
+    ///     deny("the namespace is frozen")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let webhooks = Webhooks::new("policy.example.com").with(validating("frozen", frozen).shadow());
+    /// let (_, response) = create(&webhooks, "/frozen", json!({"apiVersion": "v1", "kind": "Pod"})).await;
+    /// assert_eq!(response["allowed"], true);
+    /// assert_eq!(response["auditAnnotations"]["shadow"], "denied: the namespace is frozen");
+    /// assert_eq!(webhooks.outcomes()[0].1.denied, 1);
+    /// assert_eq!(webhooks.declarations()[0].failure_policy, FailurePolicy::Ignore);
+    /// # }
+    /// ```
+    pub fn shadow(mut self) -> Self {
+        self.mode = Mode::Shadow;
         self
     }
 
@@ -558,7 +596,11 @@ impl Hook {
             role: self.role,
             path: self.path.clone(),
             rules: own.into_iter().chain(self.rules.iter().cloned()).collect(),
-            failure_policy: self.failure_policy,
+            failure_policy: match self.mode {
+                Mode::Enforce => self.failure_policy,
+                Mode::Shadow => FailurePolicy::Ignore,
+            },
+            mode: self.mode,
             match_policy: self.match_policy,
             namespace_selector: self.namespace_selector.clone(),
             object_selector: self.object_selector.clone(),

@@ -88,6 +88,7 @@ mod review;
 mod room;
 mod selector;
 mod service;
+mod shadow;
 mod span;
 mod timeout;
 mod verdict;
@@ -97,8 +98,8 @@ pub use convert::{
     Conversion, Convertible, Converting, DefinitionError, Unconvertible, converting,
 };
 pub use declaration::{
-    ConversionDeclaration, Declaration, FailurePolicy, MatchCondition, MatchPolicy, Reinvocation,
-    Role, Rule, Scope, SideEffects,
+    ConversionDeclaration, Declaration, FailurePolicy, MatchCondition, MatchPolicy, Mode,
+    Reinvocation, Role, Rule, Scope, SideEffects,
 };
 pub use error::DeclarationError;
 pub use handler::{Mutate, Object, Validate};

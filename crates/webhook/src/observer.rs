@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use kubewright_review::Operation;
 
+use crate::declaration::Mode;
+
 /// One review that was answered, for metrics and logs. [`Webhooks::observe`](crate::Webhooks::observe) passes it to a function.
 ///
 /// ```
@@ -37,7 +39,8 @@ pub struct Answered<'a> {
     pub path: &'a str,
     /// The AdmissionReview of the request. It contains the objects, so do not log it.
     pub review: &'a str,
-    /// The AdmissionReview of the response; `None` if the hook has failed.
+    /// The AdmissionReview of the response; `None` if the hook has failed. Of a hook in shadow mode it is the answer that was
+    /// withheld.
     pub answer: Option<&'a [u8]>,
     /// The hook's short name.
     pub hook: &'a str,
@@ -45,11 +48,13 @@ pub struct Answered<'a> {
     pub operation: Operation,
     /// The kind of the object, as the caller wrote it.
     pub kind: &'a str,
+    /// Whether the decision takes effect.
+    pub mode: Mode,
     /// Whether the request is a dry run.
     pub is_dry_run: bool,
     /// The decision on the review.
     pub decision: Decision,
-    /// The HTTP status code for the client; 200 if the request was allowed.
+    /// The HTTP status code for the client; 200 if the request was allowed. In shadow mode the code that the client would get.
     pub code: u16,
     /// Time from the first byte of the call to the response.
     pub latency: Duration,

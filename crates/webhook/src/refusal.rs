@@ -178,6 +178,10 @@ impl Refusal {
         )
     }
 
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     pub(crate) fn code(&self) -> StatusCode {
         self.code
     }

@@ -17,7 +17,7 @@ use tracing::{Instrument, Span};
 use crate::admit::{Observed, admit};
 use crate::hook::Hook;
 use crate::refusal::Refusal;
-use crate::{Conversion, Webhooks, body, convert, span, timeout};
+use crate::{Conversion, Webhooks, body, convert, shadow, span, timeout};
 
 /// What is left for the answer to travel, at most.
 const MARGIN: Duration = Duration::from_millis(250);
@@ -98,7 +98,9 @@ where
 {
     let served = webhooks.serves(request.uri().path())?;
     check_head(&request)?;
-    let timeout = timeout::of(request.uri().query().unwrap_or_default())?;
+    let query = request.uri().query().unwrap_or_default();
+    let timeout = timeout::of(query)?;
+    let is_revealed = shadow::is_revealed(query);
     let own = match &served {
         Served::Hook(hook) => hook.timeout,
         Served::Conversion(_) => LONGEST,
@@ -119,6 +121,7 @@ where
         observer: webhooks.inner.observer.get(),
         arrival,
         span,
+        is_revealed,
     };
     admit(&hook, &body, deadline, observed).await
 }

@@ -3,6 +3,7 @@
 use http::StatusCode;
 use tracing::{Level, Span, field};
 
+use crate::hook::Hook;
 use crate::observer::Decision;
 use crate::review::Review;
 
@@ -21,16 +22,18 @@ pub(crate) fn of_call() -> Span {
         name = field::Empty,
         dry_run = field::Empty,
         decision = field::Empty,
+        mode = field::Empty,
         code = field::Empty,
     )
 }
 
 /// Records the request.
-pub(crate) fn asked(span: &Span, hook: &str, review: &Review) {
+pub(crate) fn asked(span: &Span, hook: &Hook, review: &Review) {
     if span.is_disabled() {
         return;
     }
-    span.record("webhook", hook);
+    span.record("webhook", &*hook.name);
+    span.record("mode", hook.mode.as_str());
     span.record("uid", short(review.uid()));
     span.record("operation", review.operation().as_str());
     span.record("kind", short(review.kind().kind));
@@ -56,7 +59,7 @@ pub(crate) fn failed(span: &Span, code: StatusCode) {
 }
 
 /// Truncates a string of the request, which may have any length.
-fn short(text: &str) -> &str {
+pub(crate) fn short(text: &str) -> &str {
     &text[..text.floor_char_boundary(LONGEST)]
 }
 

@@ -16,3 +16,4 @@ mod kinds;
 #[cfg(feature = "compile-tests")]
 mod mistakes;
 mod outcomes;
+mod shadow;

@@ -88,25 +88,31 @@ async fn a_panic_is_a_failure_of_that_call_alone() {
     assert_eq!(counts, [20, 20, 20, 20, 0]);
 }
 
+/// A pod that panics when it is read with labels, or written with annotations.
+#[derive(Clone, Debug)]
+pub(crate) struct Explosive(Pod);
+
+impl<'de> Deserialize<'de> for Explosive {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let pod = Pod::deserialize(deserializer)?;
+        assert!(pod.metadata.labels.is_none(), "labels explode");
+        Ok(Self(pod))
+    }
+}
+impl Serialize for Explosive {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        assert!(self.0.metadata.annotations.is_none(), "annotations explode");
+        self.0.serialize(serializer)
+    }
+}
+crate::kinds::as_pod!(Explosive, 0);
+
+pub(crate) async fn explosive(_: Change<Explosive>, _: Review) -> Validated {
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_type_whose_reading_or_writing_panics_fails_that_call_alone() {
-    #[derive(Clone, Debug)]
-    struct Explosive(Pod);
-
-    impl<'de> Deserialize<'de> for Explosive {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let pod = Pod::deserialize(deserializer)?;
-            assert!(pod.metadata.labels.is_none(), "labels explode");
-            Ok(Self(pod))
-        }
-    }
-    impl Serialize for Explosive {
-        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            assert!(self.0.metadata.annotations.is_none(), "annotations explode");
-            self.0.serialize(serializer)
-        }
-    }
-    crate::kinds::as_pod!(Explosive, 0);
     async fn same(change: Change<Explosive>, _: Review) -> Mutated<Explosive> {
         Ok(change.into_object())
     }

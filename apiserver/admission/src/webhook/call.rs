@@ -35,6 +35,13 @@ pub(super) struct Prepared {
     body: Bytes,
 }
 
+impl Prepared {
+    /// The review.
+    pub(super) fn into_body(self) -> Bytes {
+        self.body
+    }
+}
+
 /// The code of a call that a webhook gave none.
 pub(super) const UNAVAILABLE: u16 = 503;
 

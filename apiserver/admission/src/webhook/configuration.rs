@@ -76,21 +76,24 @@ fn flatten(mut configurations: Vec<Arc<Value>>) -> Hooks {
     configurations.sort_by(|a, b| name_of(a).cmp(name_of(b)));
     let mut hooks = Vec::new();
     for configuration in &configurations {
-        let configuration_name: Arc<str> = name_of(configuration).into();
-        let mut repeats: HashMap<&str, usize> = HashMap::new();
-        for webhook in configuration["webhooks"].as_array().into_iter().flatten() {
-            let name = webhook["name"].as_str().unwrap_or_default();
-            let n = repeats.entry(name).or_default();
-            hooks.push(Arc::new(Hook::from_object(
-                &configuration_name,
-                name,
-                *n,
-                webhook,
-            )));
-            *n += 1;
-        }
+        hooks.extend(of_configuration(configuration));
     }
     hooks.into()
+}
+
+/// The webhooks of one configuration, in its order.
+pub(super) fn of_configuration(configuration: &Value) -> Vec<Arc<Hook>> {
+    let mut hooks = Vec::new();
+    let configuration_name: Arc<str> = name_of(configuration).into();
+    let mut repeats: HashMap<&str, usize> = HashMap::new();
+    for webhook in configuration["webhooks"].as_array().into_iter().flatten() {
+        let name = webhook["name"].as_str().unwrap_or_default();
+        let n = repeats.entry(name).or_default();
+        let hook = Hook::from_object(&configuration_name, name, *n, webhook);
+        hooks.push(Arc::new(hook));
+        *n += 1;
+    }
+    hooks
 }
 
 fn name_of(object: &Value) -> &str {

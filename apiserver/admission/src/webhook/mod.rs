@@ -10,6 +10,7 @@ mod mutating;
 mod observe;
 mod patch;
 mod review;
+mod reviews;
 mod select;
 mod validating;
 
@@ -29,6 +30,7 @@ use super::observer::Observer;
 use super::reinvocation::Reinvocation;
 
 pub use meter::{Ended, Measured, Meter};
+pub use reviews::DetachedWebhooks;
 
 use configuration::Configurations;
 

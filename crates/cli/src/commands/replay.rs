@@ -1,39 +1,59 @@
-//! `kubewright replay`: recorded reviews, asked of a program once more.
+//! `kubewright replay`: recorded requests, asked of a program or of two versions of it once more.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use clap::Args;
-use http::{Request, StatusCode};
-use kube::client::Body;
-use kube::{Client, Config};
-use kubewright_apiserver::{ApiServer, Controllers};
+use clap::{ArgGroup, Args};
 use kubewright_testing::{Recording, recordings};
-use serde_json::{Value, json};
 
-use crate::cluster::listen;
-use crate::dev::diff;
-use crate::dev::program::{Asked, Program};
-use crate::dev::recorded::headline;
-use crate::dev::running::Running;
-use crate::dev::stage::Stage;
+use crate::dev::program::Program;
 use crate::failure::{Failure, Outcome};
-use crate::ui::{Tone, Ui};
+use crate::output::Output;
+use crate::replay::log::Log;
+use crate::replay::report::Report;
+use crate::replay::revision::Revision;
+use crate::replay::version::{Version, label};
+use crate::replay::{AuditReplay, Versions};
+use crate::ui::Ui;
 
 #[derive(Debug, Args)]
+#[command(group = ArgGroup::new("requests").required(true).args(["directory", "audit_logs"]))]
 pub(crate) struct Arguments {
     /// The directory that `run --record` or `dev --record` wrote
     #[arg(value_name = "DIRECTORY")]
-    directory: PathBuf,
+    directory: Option<PathBuf>,
+
+    /// Replay the requests of this audit log of an API server: lines of JSON, `-` for standard input; repeat it for each file, the oldest first
+    #[arg(long = "audit-log", value_name = "FILE")]
+    audit_logs: Vec<PathBuf>,
 
     /// The directory of the program's package
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     package: PathBuf,
 
+    /// Compare with the program in this directory, another checkout, instead of what was recorded
+    #[arg(long, value_name = "FOLDER", conflicts_with = "against_revision")]
+    against: Option<PathBuf>,
+
+    /// Compare with the program as of this git revision, instead of what was recorded
+    #[arg(long, value_name = "REVISION")]
+    against_revision: Option<String>,
+
+    /// Print the result in this format
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    output: Output,
+
     /// Options of the program, after `--`
     #[arg(last = true, value_name = "OPTIONS")]
     options: Vec<String>,
+}
+
+impl Arguments {
+    /// Whether the result is printed as JSON.
+    pub(crate) fn json(&self) -> bool {
+        self.output == Output::Json
+    }
 }
 
 pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
@@ -42,12 +62,47 @@ pub(crate) fn run(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
 }
 
 async fn replay(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
-    let Arguments {
-        directory,
-        package,
-        options,
-    } = arguments;
-    let recorded = recordings(&directory)
+    let recorded = arguments.directory.as_deref().map(read).transpose()?;
+    let logs = arguments.audit_logs.iter().map(|path| Log::open(path));
+    let logs = logs.collect::<Outcome<Vec<_>>>()?;
+
+    let revision = match &arguments.against_revision {
+        Some(revision) => Some(Revision::check_out(&arguments.package, revision).await?),
+        None => None,
+    };
+    let options = &arguments.options;
+    let before = match (&arguments.against, &revision) {
+        (Some(folder), _) => Some(start(ui, folder, folder, None, options).await?),
+        (None, Some(revision)) => {
+            let name = arguments.against_revision.as_deref().unwrap_or_default();
+            let target = Some(revision.target());
+            let started = start(ui, revision.package(), Path::new(name), target, options);
+            Some(started.await?)
+        }
+        (None, None) => None,
+    };
+    let package = &arguments.package;
+    let after = start(ui, package, package, None, options).await?;
+    let versions = Versions { before, after };
+
+    let mut report = Report::new(ui, arguments.json());
+    let replayed = ask(ui, &versions, recorded.as_deref(), logs, &mut report).await;
+    versions.stop().await;
+    replayed?;
+    report.finish();
+    match (report.reviews(), report.different(), report.first_skipped()) {
+        (0, _, Some(why)) => Err(Failure::new(format!("no request could be replayed: {why}"))),
+        (_, 0, _) => Ok(()),
+        (all, different, _) => {
+            let text = format!("{different} of {all} reviews are answered otherwise");
+            Err(Failure::new(text))
+        }
+    }
+}
+
+/// The reviews in a directory, of which there has to be one.
+fn read(directory: &Path) -> Outcome<Vec<Recording>> {
+    let recorded = recordings(directory)
         .with_context(|| format!("cannot read the reviews in {}", directory.display()))?;
     if recorded.is_empty() {
         return Err(
@@ -55,113 +110,40 @@ async fn replay(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
                 .hint("record some: run the program with --record, or `kubewright dev --record`"),
         );
     }
+    Ok(recorded)
+}
 
-    let step = ui.step(&format!("building {}", package.display()));
-    let program = Program::build(&package).await?;
+/// Builds the program in a folder, which is named `name`, and starts it.
+async fn start(
+    ui: &Arc<Ui>,
+    folder: &Path,
+    name: &Path,
+    target: Option<&Path>,
+    options: &[String],
+) -> Outcome<Version> {
+    let step = ui.step(&format!("building {}", name.display()));
+    let program = Program::build_into(folder, target).await?;
     step.done(&format!("built {}", program.name()));
-    let step = ui.step(&format!("starting {}", program.name()));
-    let server = ApiServer::builder()
-        .controllers(Controllers::all())
-        .rbac()
-        .start();
-    let listening = listen(&server, 0).await?;
-    let admin = Client::new(server.service(), "default");
-    let asked = Asked {
-        options: &options,
-        record: None,
-    };
-    let mut stage = Stage::beside(admin, listening)?;
-    stage.prepare(&program, &options).await?;
-    let running = stage.start(ui, &program, asked).await?;
-    let hooks = to(&running, &stage)?;
-    step.done(&format!("{} serves", program.name()));
+    Version::start(ui, label(&program, name), &program, options).await
+}
 
-    let mut different = 0;
-    for recording in &recorded {
-        let answered = ask(&hooks, recording).await?;
-        if let Some(lines) = difference(ui, recording, &answered)? {
-            different += 1;
-            ui.line(format!(
-                "{} {}",
-                ui.paint(Tone::Bad, "✗"),
-                headline(recording)
-            ));
-            for line in lines {
-                ui.line(format!("    {line}"));
-            }
-        }
+async fn ask(
+    ui: &Ui,
+    versions: &Versions,
+    recorded: Option<&[Recording]>,
+    logs: Vec<Log>,
+    report: &mut Report<'_>,
+) -> Outcome {
+    if let Some(recorded) = recorded {
+        crate::replay::recordings(versions, recorded, report).await?;
     }
-    running.stop().await;
-    match (recorded.len(), different) {
-        (1, 0) => ui.line("the one review is answered as it was"),
-        (all, 0) => ui.line(format!("all {all} reviews are answered as they were")),
-        (all, different) => {
-            return Err(Failure::new(format!(
-                "{different} of {all} reviews are answered otherwise"
-            )));
-        }
+    let mut replay = AuditReplay::new(versions);
+    let is_log = !logs.is_empty();
+    for log in logs {
+        replay.log(ui, log, report).await?;
+    }
+    if is_log {
+        replay.finish(report);
     }
     Ok(())
-}
-
-/// A client of the program's webhooks.
-fn to(running: &Running, stage: &Stage) -> Outcome<Client> {
-    let Some(address) = running.address() else {
-        return Err(Failure::new(
-            "the program has no webhooks, so it cannot be asked anything",
-        ));
-    };
-    let url = format!("https://{address}").parse();
-    let mut config = Config::new(url.context("cannot name the address of the program")?);
-    let roots = stage.trust().certificates().iter();
-    config.root_cert = Some(roots.map(|root| root.to_vec()).collect());
-    Ok(Client::try_from(config).context("cannot make a client of the program")?)
-}
-
-/// What was answered: a body, and whether it is an answer to the review.
-struct Answered {
-    code: StatusCode,
-    body: Vec<u8>,
-}
-
-async fn ask(hooks: &Client, recording: &Recording) -> Outcome<Answered> {
-    let request = Request::post(format!("{}?timeout=10s", recording.path()))
-        .header("content-type", "application/json")
-        .body(Body::from(recording.review().to_string().into_bytes()))
-        .with_context(|| format!("cannot ask at {}", recording.path()))?;
-    let answer = hooks
-        .send(request)
-        .await
-        .context("the program does not answer")?;
-    let (head, body) = answer.into_parts();
-    let body = body
-        .collect_bytes()
-        .await
-        .context("the program's answer breaks off")?;
-    Ok(Answered {
-        code: head.status,
-        body: body.to_vec(),
-    })
-}
-
-/// How an answer differs from the recorded one, for people.
-fn difference(ui: &Ui, recording: &Recording, answered: &Answered) -> Outcome<Option<Vec<String>>> {
-    let is_answer = answered.code == StatusCode::OK;
-    let again = recording
-        .answered(is_answer.then_some(&*answered.body))
-        .context("the program's answer is not JSON")?;
-    if again == *recording {
-        return Ok(None);
-    }
-    let [before, after] = [recording, &again].map(|recording| {
-        let failed = json!({"failed": "the hook gave no answer"});
-        recording.answer().cloned().unwrap_or(failed)
-    });
-    let mut lines = diff::lines(ui, &before, &after, diff::Context::Whole);
-    if !is_answer {
-        let said: Value = serde_json::from_slice(&answered.body).unwrap_or_default();
-        let said = said["message"].as_str().unwrap_or("without a word");
-        lines.push(format!("{}: {said}", answered.code));
-    }
-    Ok(Some(lines))
 }

@@ -16,11 +16,12 @@ pub(crate) struct Built {
     pub(crate) packages: Vec<PathBuf>,
 }
 
-/// Builds the package in a folder, with everything that the compiler says on standard error.
+/// Builds the package in a folder, with everything that the compiler says on standard error. What is made is kept in `target` if
+/// that is given.
 ///
 /// # Cancel safety
 /// Dropping the future ends cargo.
-pub(crate) async fn build(folder: &Path) -> Outcome<Built> {
+pub(crate) async fn build(folder: &Path, target: Option<&Path>) -> Outcome<Built> {
     let manifest = folder.join("Cargo.toml");
     if !manifest.is_file() {
         return Err(
@@ -28,13 +29,18 @@ pub(crate) async fn build(folder: &Path) -> Outcome<Built> {
                 .hint("name the folder of a Rust package, such as examples/annotate-pod"),
         );
     }
-    let cargo = Command::new("cargo")
+    let mut cargo = Command::new("cargo");
+    cargo
         .args([
             "build",
             "--message-format=json-render-diagnostics",
             "--manifest-path",
         ])
-        .arg(&manifest)
+        .arg(&manifest);
+    if let Some(target) = target {
+        cargo.arg("--target-dir").arg(target);
+    }
+    let cargo = cargo
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())

@@ -46,7 +46,12 @@ pub(crate) struct Surroundings<'a> {
 impl Program {
     /// Builds the package in `folder` and finds its binary.
     pub(crate) async fn build(folder: &Path) -> Outcome<Self> {
-        let built = cargo::build(folder).await?;
+        Self::build_into(folder, None).await
+    }
+
+    /// Builds the package in `folder`, and keeps what is made in `target` if that is given.
+    pub(crate) async fn build_into(folder: &Path, target: Option<&Path>) -> Outcome<Self> {
+        let built = cargo::build(folder, target).await?;
         let name = built.executable.file_stem().unwrap_or_default();
         let written = std::fs::metadata(&built.executable).and_then(|file| file.modified());
         Ok(Self {

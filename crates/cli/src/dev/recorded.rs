@@ -126,8 +126,14 @@ fn described(ui: &Ui, recording: &Recording) -> Vec<String> {
         }
         None => ui.paint(Tone::Bad, "failed"),
     };
+    let is_shadow = answer["auditAnnotations"]["shadow"].is_string();
+    let mode = if is_shadow {
+        ", without effect (shadow)"
+    } else {
+        ""
+    };
     let mut lines = vec![format!(
-        "{}  {verdict}",
+        "{}  {verdict}{mode}",
         ui.paint(Tone::Strong, &headline(recording))
     )];
     let warnings = answer["warnings"].as_array().into_iter().flatten();
@@ -143,7 +149,7 @@ fn described(ui: &Ui, recording: &Recording) -> Vec<String> {
 }
 
 /// Such as `team CREATE Pod blue/web`.
-pub(crate) fn headline(recording: &Recording) -> String {
+fn headline(recording: &Recording) -> String {
     let request = &recording.review()["request"];
     let name = [
         &request["name"],
@@ -205,6 +211,12 @@ mod tests {
             ["team CREATE Pod blue/web  denied: it has no team"]
         );
         assert_eq!(said(None), ["team CREATE Pod blue/web  failed"]);
+        let shadowed =
+            json!({"allowed": true, "patch": [], "auditAnnotations": {"shadow": "allowed"}});
+        assert_eq!(
+            said(Some(&shadowed)),
+            ["team CREATE Pod blue/web  allowed, without effect (shadow)"]
+        );
     }
 
     #[test]

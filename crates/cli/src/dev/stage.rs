@@ -167,13 +167,7 @@ impl Stage {
         running: &Running,
         options: &[String],
     ) -> Outcome {
-        let mut objects = match running.address() {
-            Some(address) => {
-                let url = self.url(address.port());
-                program.manifests(&url, &self.ca_file(), options).await?
-            }
-            None => Vec::new(),
-        };
+        let mut objects = self.called(program, running, options).await?;
         // Those with a conversion are among what calls the program; of the others, none stays.
         for definition in &self.definitions {
             if !objects.iter().any(|object| is_same(object, definition)) {
@@ -187,6 +181,20 @@ impl Stage {
             self.borrowed.take(object).await?;
         }
         self.borrowed.keep_only(ui, &objects).await
+    }
+
+    /// The webhook configurations of a running program.
+    pub(crate) async fn called(
+        &self,
+        program: &Program,
+        running: &Running,
+        options: &[String],
+    ) -> Outcome<Vec<Value>> {
+        let Some(address) = running.address() else {
+            return Ok(Vec::new());
+        };
+        let url = self.url(address.port());
+        program.manifests(&url, &self.ca_file(), options).await
     }
 
     /// Whether the cluster stays when the command ends.

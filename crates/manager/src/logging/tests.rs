@@ -174,3 +174,53 @@ fn a_long_event_is_cut_and_its_json_stays_whole() {
     let key = line["fields"]["key"].as_str().unwrap();
     assert!(key.starts_with("xxx") && key.ends_with("… (6289408 more bytes)"));
 }
+
+#[test]
+fn decisions_in_shadow_mode_are_logged_by_default_and_without_values_of_objects() {
+    use k8s_openapi::api::core::v1::Secret;
+    use kubewright_webhook::{Change, Mutated, Review, Webhooks, mutating};
+    use tower::ServiceExt as _;
+
+    async fn other(change: Change<Secret>, _: Review) -> Mutated<Secret> {
+        let mut secret = change.into_object();
+        secret.string_data = Some([("token".to_owned(), "hunter2".to_owned())].into());
+        Ok(secret)
+    }
+    let review = serde_json::json!({
+        "apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
+        "request": {
+            "uid": "u", "operation": "CREATE", "namespace": "blue", "name": "a", "dryRun": true,
+            "kind": {"group": "", "version": "v1", "kind": "Secret"},
+            "resource": {"group": "", "version": "v1", "resource": "secrets"},
+            "object": {"apiVersion": "v1", "kind": "Secret", "data": {"password": "aHVudGVyMQ=="}},
+        },
+    });
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().build().unwrap();
+    let lines = logged(LogFormat::Json, "info", |_| {
+        let webhooks = Webhooks::new("example.com").with(mutating("tokens", other).shadow());
+        let request = http::Request::post("/tokens")
+            .header("content-type", "application/json")
+            .body(review.to_string())
+            .unwrap();
+        runtime.block_on(webhooks.oneshot(request)).unwrap();
+    });
+    assert!(!lines.contains("hunter"), "{lines}");
+    assert!(!lines.contains("aHVudGVyM"), "{lines}");
+    let line: serde_json::Value = serde_json::from_str(&lines).unwrap();
+    let fields = &line["fields"];
+    assert_eq!(fields["message"], "decided in shadow mode");
+    for (field, value) in [
+        ("hook", "tokens"),
+        ("uid", "u"),
+        ("operation", "CREATE"),
+        ("kind", "Secret"),
+        ("namespace", "blue"),
+        ("name", "a"),
+        ("decision", "changed"),
+        ("detail", "/stringData"),
+    ] {
+        assert_eq!(fields[field], value, "{field}");
+    }
+    assert_eq!(fields["dry_run"], true);
+}

@@ -71,6 +71,7 @@ struct Reconciles {
 struct ReviewLabels {
     webhook: String,
     decision: &'static str,
+    mode: &'static str,
     code: u16,
     kind: String,
     operation: &'static str,
@@ -153,6 +154,7 @@ impl Metrics {
         let labels = ReviewLabels {
             webhook: hook.webhook,
             decision: answered.decision.as_str(),
+            mode: answered.mode.as_str(),
             code: known_code(answered.code),
             kind: reviews.kinds.known(answered.kind),
             operation: match answered.operation {

@@ -112,15 +112,15 @@ async fn reviews_are_counted_by_how_they_ended() {
     review(&webhooks, "Pod", r#"{"containers":[],"hostNetwork":true}"#).await;
     review(&webhooks, "Pod", r#"{"containers":7}"#).await;
     let series = series(&metrics.page());
-    let count = |decision: &str, code: &str| {
+    let count = |mode: &str, decision: &str, code: &str| {
         let id = format!(
-            "kubewright_webhook_reviews_total{{webhook=\"hosts\",decision=\"{decision}\",code=\"{code}\",kind=\"Pod\",operation=\"CREATE\",dry_run=\"true\"}}"
+            "kubewright_webhook_reviews_total{{webhook=\"hosts\",decision=\"{decision}\",mode=\"{mode}\",code=\"{code}\",kind=\"Pod\",operation=\"CREATE\",dry_run=\"true\"}}"
         );
         series.get(&id).map(|count| count.parse::<u8>().unwrap())
     };
-    assert_eq!(count("allowed", "200"), Some(1));
-    assert_eq!(count("denied", "403"), Some(1));
-    assert_eq!(count("failed", "422"), Some(1));
+    assert_eq!(count("enforce", "allowed", "200"), Some(1));
+    assert_eq!(count("enforce", "denied", "403"), Some(1));
+    assert_eq!(count("enforce", "failed", "422"), Some(1));
     assert_eq!(
         series["kubewright_webhook_latency_seconds_count{webhook=\"hosts\"}"],
         "3"
@@ -129,6 +129,19 @@ async fn reviews_are_counted_by_how_they_ended() {
         series["kubewright_webhook_deadline_left_seconds_count{webhook=\"hosts\"}"],
         "3"
     );
+}
+
+#[tokio::test]
+async fn decisions_without_effect_are_counted_apart() {
+    let metrics = Metrics::new();
+    let hook = validating("hosts", no_hosts).shadow();
+    let webhooks = Webhooks::new("policy.example.com").with(hook);
+    let told = metrics.clone();
+    webhooks.observe(move |answered| told.answered(answered));
+    review(&webhooks, "Pod", r#"{"containers":[],"hostNetwork":true}"#).await;
+    let series = series(&metrics.page());
+    let denied = "kubewright_webhook_reviews_total{webhook=\"hosts\",decision=\"denied\",mode=\"shadow\",code=\"403\",kind=\"Pod\",operation=\"CREATE\",dry_run=\"true\"}";
+    assert_eq!(series[denied], "1");
 }
 
 #[tokio::test]

@@ -99,6 +99,30 @@ impl Recording {
         Self::of(&self.path, &self.hook, &review, answer)
     }
 
+    /// Returns whether the answers are the same. It does not matter whether they took effect: the annotation `shadow`, which hooks
+    /// in shadow mode add, is not compared.
+    ///
+    /// ```
+    /// use kubewright_review::Recording;
+    ///
+    /// let review = r#"{"request":{"uid":"7","object":{"kind":"Pod"}}}"#;
+    /// let enforced = Recording::of("/pods", "pods", review, Some(br#"{"response":{"allowed":true}}"#))?;
+    /// let shadowed = br#"{"response":{"allowed":true,"auditAnnotations":{"shadow":"allowed"}}}"#;
+    /// assert!(enforced.is_answered_as(&enforced.answered(Some(shadowed))?));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[must_use]
+    pub fn is_answered_as(&self, other: &Self) -> bool {
+        let [own, other] = [self, other].map(|recording| {
+            let mut answer = recording.answer.clone();
+            if let Some(answer) = &mut answer {
+                forget_mode(answer);
+            }
+            answer
+        });
+        own == other
+    }
+
     /// Returns the path at which the hook was called.
     pub fn path(&self) -> &str {
         &self.path
@@ -127,6 +151,24 @@ impl Recording {
     /// ```
     pub fn answer(&self) -> Option<&Value> {
         self.answer.as_ref()
+    }
+}
+
+/// Removes the annotation of shadow mode.
+fn forget_mode(answer: &mut Value) {
+    let Some(members) = answer.as_object_mut() else {
+        return;
+    };
+    let mut is_empty = false;
+    if let Some(annotations) = members
+        .get_mut("auditAnnotations")
+        .and_then(Value::as_object_mut)
+    {
+        annotations.remove("shadow");
+        is_empty = annotations.is_empty();
+    }
+    if is_empty {
+        members.remove("auditAnnotations");
     }
 }
 
