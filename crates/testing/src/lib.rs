@@ -19,6 +19,7 @@ mod host;
 mod isolation;
 mod outcome;
 mod permissions;
+mod policies;
 mod published;
 mod recorded;
 mod round_trips;

@@ -1,0 +1,3 @@
+//! Policies of a program, in process and on its webhook.
+
+#![cfg(test)]
