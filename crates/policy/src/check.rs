@@ -58,7 +58,7 @@ impl Typed {
     fn environment(&self, has_params: bool) -> Environment {
         let mut environment = Environment::admission().clone();
         if let Some(schema) = &self.object {
-            let (declared, of) = schema.declare(environment, "object");
+            let (declared, of) = schema.declare(environment);
             environment = declared
                 .with_variable("object", of.clone())
                 .with_variable("oldObject", of);
@@ -66,7 +66,7 @@ impl Typed {
         if has_params {
             environment = environment.with_variable("params", Type::Dyn);
             if let Some(schema) = &self.params {
-                let (declared, of) = schema.declare(environment, "params");
+                let (declared, of) = schema.declare(environment);
                 environment = declared.with_variable("params", of);
             }
         }
@@ -85,7 +85,7 @@ impl<K: Object, R> Policy<K, R> {
     /// let policy = Policy::<Pod>::validating("images").rule("size(object.spec.containers) <", "at most 3");
     /// let mistakes = policy.check(&Typed::default());
     /// assert_eq!(mistakes[0].what, "rule 1");
-    /// assert!(mistakes[0].error.starts_with("ERROR: <input>:1:30: Syntax error"), "{}", mistakes[0].error);
+    /// assert!(mistakes[0].error.starts_with("ERROR: <input>:1:31: Syntax error"), "{}", mistakes[0].error);
     /// ```
     #[must_use]
     pub fn check(&self, typed: &Typed) -> Vec<Mistake> {

@@ -25,6 +25,8 @@ pub struct Schema {
     /// The schemas that others refer to.
     all: Map<String, Value>,
     root: Value,
+    /// The name of the kind, which messages call its type.
+    kind: String,
 }
 
 impl Schema {
@@ -39,6 +41,7 @@ impl Schema {
         Some(Self {
             all: all.clone(),
             root: root.clone(),
+            kind: kind.to_owned(),
         })
     }
 
@@ -49,6 +52,7 @@ impl Schema {
         Some(Self {
             all: Map::new(),
             root: found["schema"].get("openAPIV3Schema")?.clone(),
+            kind: definition["spec"]["names"]["kind"].as_str()?.to_owned(),
         })
     }
 
@@ -88,13 +92,13 @@ impl Schema {
         }
     }
 
-    /// Declares the types of the schema, whose names begin with this one; answers its own.
-    pub(crate) fn declare(&self, environment: Environment, name: &str) -> (Environment, Type) {
+    /// Declares the types of the schema; answers its own.
+    pub(crate) fn declare(&self, environment: Environment) -> (Environment, Type) {
         let resolved = self.resolved();
         let mut walk = Walk {
             environment: Some(environment),
         };
-        let of = walk.of_object(&resolved, name, true);
+        let of = walk.of_object(&resolved, &self.kind, true);
         (walk.environment.take().unwrap_or_else(Environment::kubernetes), of)
     }
 }

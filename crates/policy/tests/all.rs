@@ -1,3 +1,5 @@
 //! Policies of a program, in process and on its webhook.
 
 #![cfg(test)]
+
+mod scratch;

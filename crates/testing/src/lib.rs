@@ -8,6 +8,7 @@
 //! and nothing else.
 
 mod account;
+mod agree;
 mod apply;
 mod cluster;
 #[cfg(unix)]
@@ -30,6 +31,7 @@ mod shared;
 mod user;
 mod witness;
 
+pub use agree::{Agreed, PoliciesAgree, policies_agree, type_check};
 pub use apply::apply;
 pub use cluster::{Builder, Object, TestCluster};
 #[cfg(unix)]

@@ -19,6 +19,7 @@ mod metrics_page;
 mod not_implemented_page;
 mod observed;
 mod permissions;
+mod policies_agree;
 mod pods;
 mod programs;
 #[cfg(feature = "real")]

@@ -5,15 +5,16 @@ use std::sync::{Arc, OnceLock};
 use kubewright_webhook::{Hook, Object, Role, mutating};
 
 use super::{Change, Mutation, Policy};
-use crate::Mutates;
+
 use crate::expression::Source;
 use crate::handler::{Handler, Json};
 use crate::merge::Lists;
 use crate::params::is_built_in;
+use crate::{Mutates, Validates};
 
-impl<K: Object> Policy<K, Mutates> {
+impl<K: Object> Policy<K, Validates> {
     /// Starts a policy that changes objects of the kind `K`.
-    pub fn mutating(name: impl Into<String>) -> Self
+    pub fn mutating(name: impl Into<String>) -> Policy<K, Mutates>
     where
         K::DynamicType: Default,
     {
@@ -25,9 +26,11 @@ impl<K: Object> Policy<K, Mutates> {
             is_service: K::kind(&of) == "Service",
             named: Vec::new(),
         };
-        Self::new(name, Role::Mutating, hook, ready).part(|parts| parts.lists = lists)
+        Policy::new(name, Role::Mutating, hook, ready).part(|parts| parts.lists = lists)
     }
+}
 
+impl<K: Object> Policy<K, Mutates> {
     /// Merges an `Object` into the object, as server-side apply does: an apply configuration.
     ///
     /// ```

@@ -90,7 +90,7 @@ impl<K: Object> Policy<K, Validates> {
     /// use kubewright_policy::{Policy, Request};
     /// use serde_json::json;
     ///
-    /// let policy = Policy::<Pod>::validating("owners").audit_annotation("owner", "object.metadata.?labels.owner.orValue('none')");
+    /// let policy = Policy::<Pod>::validating("owners").audit_annotation("owner", "string(object.metadata.labels.owner)");
     /// let answer = policy.decide(&Request::create::<Pod>(json!({"metadata": {"labels": {"owner": "ann"}}})));
     /// assert_eq!(answer.audit_annotations, [("owner".to_owned(), "ann".to_owned())]);
     /// ```
