@@ -17,6 +17,15 @@ pub(crate) fn is_one(object: &Value) -> bool {
         .ends_with("AdmissionPolicy")
 }
 
+/// The objects by which it shows whether the API server goes by all of these: of the bindings of policies, the last of each kind.
+pub(crate) fn telling(objects: &[Value]) -> impl Iterator<Item = &Value> {
+    let places = objects.iter().enumerate();
+    places.filter_map(|(place, object)| {
+        let is_same = |later: &Value| later["kind"] == object["kind"];
+        (!is_one(object) || !objects[place + 1..].iter().any(is_same)).then_some(object)
+    })
+}
+
 /// A policy that shows when an API server evaluates those that were installed before it.
 pub(crate) struct Probe {
     /// The policy and its binding.

@@ -14,6 +14,7 @@ mod control_plane;
 #[cfg(unix)]
 mod control_plane_errors;
 mod conversions;
+mod expressions;
 mod faults;
 mod metrics_page;
 mod not_implemented_page;

@@ -113,7 +113,7 @@ impl<F> PoliciesAgree<F> {
             params: Vec::new(),
             values: Vec::new(),
             namespace_labels: Vec::new(),
-            objects: 200,
+            objects: 100,
             seed: 0,
             never: false,
         }
@@ -180,7 +180,7 @@ impl<F> PoliciesAgree<F> {
         self
     }
 
-    /// Sets how many objects are made. Default: 200.
+    /// Sets how many objects are made. Default: 100.
     pub fn objects(mut self, objects: usize) -> Self {
         self.objects = objects;
         self
