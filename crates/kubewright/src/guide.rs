@@ -5,25 +5,26 @@
 //! 1. [`tutorial`]: from an empty folder to a deployed program, step by step.
 //! 2. [`concepts`]: the principles behind it, each with what it replaces.
 //! 3. [`first_webhooks`]: a validator, a mutator, and what they can answer.
-//! 4. [`controllers`]: reconcilers, caches, and handles that are permissions.
-//! 5. [`programs`]: options, configuration that reloads, manifests, certificates.
-//! 6. [`testing`]: from calling a function to a cluster in your test process.
-//! 7. [`certificates`]: a CA in a Secret, and how it is rotated.
-//! 8. [`conversion`]: several versions of one custom resource.
-//! 9. [`projects`]: the files of `kubewright init` and `kubewright create`.
-//! 10. [`deploying`]: manifests from the code, and how they are applied.
-//! 11. [`observability`]: logs, metrics and traces.
-//! 12. [`troubleshooting`]: a message, its cause, and what to do.
-//! 13. [`coming_from_controller_runtime`]: its controllers, webhooks, flags and envtest, with code side by side.
-//! 14. [`coming_from_kube_rs`]: controllers, finalizers and webhooks, with code side by side.
-//! 15. [`coming_from_kubebuilder`]: the counterparts of its commands and markers.
-//! 16. [`envtest`]: tests in Go, Java and other languages on the embedded API server.
-//! 17. [`commands`]: every command of `kubewright`, with its options.
-//! 18. [`options`]: every command of a program, with its options.
-//! 19. [`metrics`]: every metric of a program.
-//! 20. [`defaults`]: every default, and where to change it.
-//! 21. [`not_implemented`]: the requests that only a kubelet could answer, and what they get instead.
-//! 22. [`glossary`]: the words of Kubewright, and the first of Kubernetes.
+//! 4. [`policies`]: rules in CEL that API servers evaluate, or webhooks in their place.
+//! 5. [`controllers`]: reconcilers, caches, and handles that are permissions.
+//! 6. [`programs`]: options, configuration that reloads, manifests, certificates.
+//! 7. [`testing`]: from calling a function to a cluster in your test process.
+//! 8. [`certificates`]: a CA in a Secret, and how it is rotated.
+//! 9. [`conversion`]: several versions of one custom resource.
+//! 10. [`projects`]: the files of `kubewright init` and `kubewright create`.
+//! 11. [`deploying`]: manifests from the code, and how they are applied.
+//! 12. [`observability`]: logs, metrics and traces.
+//! 13. [`troubleshooting`]: a message, its cause, and what to do.
+//! 14. [`coming_from_controller_runtime`]: its controllers, webhooks, flags and envtest, with code side by side.
+//! 15. [`coming_from_kube_rs`]: controllers, finalizers and webhooks, with code side by side.
+//! 16. [`coming_from_kubebuilder`]: the counterparts of its commands and markers.
+//! 17. [`envtest`]: tests in Go, Java and other languages on the embedded API server.
+//! 18. [`commands`]: every command of `kubewright`, with its options.
+//! 19. [`options`]: every command of a program, with its options.
+//! 20. [`metrics`]: every metric of a program.
+//! 21. [`defaults`]: every default, and where to change it.
+//! 22. [`not_implemented`]: the requests that only a kubelet could answer, and what they get instead.
+//! 23. [`glossary`]: the words of Kubewright, and the first of Kubernetes.
 
 // Its blocks are the files of one project: tests/scaffold builds it, and runs the commands between them.
 #[cfg_attr(not(doctest), doc = include_str!("../../../docs/guide/tutorial.md"))]
@@ -38,6 +39,9 @@ pub mod concepts {}
 
 #[doc = include_str!("../../../docs/guide/first-webhooks.md")]
 pub mod first_webhooks {}
+
+#[doc = include_str!("../../../docs/guide/policies.md")]
+pub mod policies {}
 
 #[doc = include_str!("../../../docs/guide/controllers.md")]
 pub mod controllers {}

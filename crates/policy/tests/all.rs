@@ -2,4 +2,6 @@
 
 #![cfg(test)]
 
-mod scratch;
+mod declarations;
+mod types;
+mod webhook;
