@@ -5,9 +5,7 @@ use std::net::SocketAddr;
 
 use kube::Client;
 use kubewright_certificates::{CertificateSource, SharedSource, TrustBundle};
-use kubewright_manifests::{
-    Endpoint, ManifestError, Manifests, Permissions, PolicyRule, policies,
-};
+use kubewright_manifests::{Endpoint, ManifestError, Manifests, Permissions, PolicyRule, policies};
 use kubewright_server::{ClientCheck, Drain, Readiness};
 use kubewright_webhook::KubernetesVersion;
 

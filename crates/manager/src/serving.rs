@@ -4,9 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use kubewright_certificates::{CertificateSource, TrustBundle};
-use kubewright_manifests::{
-    Endpoint, ManifestError, Manifests, WebhookConfigurations, policies,
-};
+use kubewright_manifests::{Endpoint, ManifestError, Manifests, WebhookConfigurations, policies};
 use kubewright_server::{Bound, Readiness};
 use kubewright_webhook::Webhooks;
 

@@ -1,6 +1,8 @@
 //! Policies and their bindings from the policies of a program.
 
-use kubewright_webhook::{FailurePolicy, MatchPolicy, PolicyDeclaration, Reinvocation, Role, Webhooks};
+use kubewright_webhook::{
+    FailurePolicy, MatchPolicy, PolicyDeclaration, Reinvocation, Role, Webhooks,
+};
 use serde_json::{Value, json};
 
 use crate::webhooks::{rule, selector};
@@ -90,5 +92,8 @@ fn pair(policy: &PolicyDeclaration, name: &str) -> [Value; 2] {
             "spec": spec,
         })
     };
-    [object(kind, spec), object(&format!("{kind}Binding"), binding)]
+    [
+        object(kind, spec),
+        object(&format!("{kind}Binding"), binding),
+    ]
 }

@@ -169,7 +169,13 @@ impl Mistake {
     pub fn place_in(&self, source: &str) -> Option<(u32, u32)> {
         let (line, column) = place::of_error(&self.error)?;
         let offset = place::offset(&self.expression, line, column)?;
-        place::in_literal(source, self.at.line(), self.at.column(), &self.expression, offset)
+        place::in_literal(
+            source,
+            self.at.line(),
+            self.at.column(),
+            &self.expression,
+            offset,
+        )
     }
 
     /// The mistake with its place in the text of its Rust file.

@@ -118,7 +118,11 @@ pub(crate) fn only_in_cluster(parts: &Parts, compiled: &Compiled) -> Option<Stri
                 .to_owned(),
         );
     }
-    if parts.params.as_ref().is_some_and(|params| params.cache.is_none()) {
+    if parts
+        .params
+        .as_ref()
+        .is_some_and(|params| params.cache.is_none())
+    {
         return Some(
             "it has parameters and no cache that it reads them from; give it one with `.params_from(needs.cached::<..>(), ..)`"
                 .to_owned(),

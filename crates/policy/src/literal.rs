@@ -26,7 +26,10 @@ pub(crate) fn to_json(value: &Cel<'_>) -> Result<Value, String> {
             let mut members = Map::new();
             for (key, value) in map.entries() {
                 let name = key.as_str().ok_or_else(|| {
-                    format!("the key {key} of a map is {}, and no string", key.type_name())
+                    format!(
+                        "the key {key} of a map is {}, and no string",
+                        key.type_name()
+                    )
                 })?;
                 members.insert(name.to_owned(), to_json(&value)?);
             }

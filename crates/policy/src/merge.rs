@@ -38,7 +38,10 @@ const KEYED: [(&str, &[&str]); 24] = [
     ("resourceClaims", &["name"]),
     ("schedulingGates", &["name"]),
     ("secrets", &["name"]),
-    ("topologySpreadConstraints", &["topologyKey", "whenUnsatisfiable"]),
+    (
+        "topologySpreadConstraints",
+        &["topologyKey", "whenUnsatisfiable"],
+    ),
     ("variables", &["name"]),
     ("volumeAttachments", &["name"]),
     ("volumeDevices", &["devicePath"]),
@@ -66,7 +69,8 @@ impl Lists {
         if !self.is_built_in && !of_metadata {
             return Items::Atomic;
         }
-        let keyed = |keys: &[&str]| Items::Keyed(keys.iter().map(|key| (*key).to_owned()).collect());
+        let keyed =
+            |keys: &[&str]| Items::Keyed(keys.iter().map(|key| (*key).to_owned()).collect());
         let every = |key: &str| applied.iter().all(|item| !item[key].is_null());
         if field == "ports" {
             return if every("containerPort") {
@@ -124,7 +128,8 @@ impl Lists {
             Items::Keyed(keys) => {
                 for item in applied {
                     let same = |known: &&mut Value| {
-                        keys.iter().all(|key| key_of(known, key) == key_of(&item, key))
+                        keys.iter()
+                            .all(|key| key_of(known, key) == key_of(&item, key))
                     };
                     match into.iter_mut().find(same) {
                         Some(known) => self.merge(known, item, path),

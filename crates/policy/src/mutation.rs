@@ -27,7 +27,14 @@ pub(crate) fn mutate(parts: &Parts, compiled: &Compiled, request: &Request) -> A
     let mut object = request.object.clone();
     let mut skipped = 0;
     for params in &all {
-        skipped += usize::from(!apply(parts, compiled, request, params, &mut object, &mut answer));
+        skipped += usize::from(!apply(
+            parts,
+            compiled,
+            request,
+            params,
+            &mut object,
+            &mut answer,
+        ));
     }
     answer.skipped = skipped == all.len();
     if answer.refused.is_empty() && object != request.object {
@@ -108,10 +115,7 @@ fn see<'a>(
 }
 
 impl Mutation {
-    fn value<'a>(
-        &'a self,
-        variables: &kubewright_cel::Variables<'a>,
-    ) -> Result<Cel<'a>, String> {
+    fn value<'a>(&'a self, variables: &kubewright_cel::Variables<'a>) -> Result<Cel<'a>, String> {
         if let Err(why) = &self.expression.program {
             return Err(why.clone());
         }

@@ -11,8 +11,8 @@ use std::time::Duration;
 use kube_core::ApiResource;
 use kubewright_controller::{Cached, Object as CachedObject};
 use kubewright_webhook::{
-    ClusterPolicy, FailurePolicy, Hook, MatchPolicy, Object, Operation, Part, Role, Rule as Resources,
-    Scope, Selector,
+    ClusterPolicy, FailurePolicy, Hook, MatchPolicy, Object, Operation, Part, Role,
+    Rule as Resources, Scope, Selector,
 };
 
 use crate::answer::Answer;
@@ -137,13 +137,7 @@ impl Ready {
     }
 }
 
-fn answer(
-    parts: &Parts,
-    compiled: &Compiled,
-    role: Role,
-    name: &str,
-    request: &Request,
-) -> Answer {
+fn answer(parts: &Parts, compiled: &Compiled, role: Role, name: &str, request: &Request) -> Answer {
     match role {
         Role::Validating => validation::validate(parts, compiled, request, name),
         Role::Mutating => mutation::mutate(parts, compiled, request),
@@ -470,7 +464,12 @@ impl<K: Object, R> Policy<K, R> {
     /// Counts what the rules come to from now on, also behind the webhook.
     pub fn tally(&mut self) -> Arc<Tally> {
         let expressions = match self.role {
-            Role::Validating => self.parts.rules.iter().map(|rule| &rule.expression).collect(),
+            Role::Validating => self
+                .parts
+                .rules
+                .iter()
+                .map(|rule| &rule.expression)
+                .collect(),
             Role::Mutating => Vec::new(),
         };
         Arc::clone(self.tally.insert(Tally::of(expressions)))
@@ -502,7 +501,10 @@ impl<K: Object, R> Policy<K, R> {
 
     fn into_cluster_policy(self) -> ClusterPolicy {
         let compiled = Compiled::of(&self.parts);
-        let (spec, binding) = (form::spec(&self.parts), form::binding(&self.parts, self.role));
+        let (spec, binding) = (
+            form::spec(&self.parts),
+            form::binding(&self.parts, self.role),
+        );
         let problem = form::problem(&self.parts, self.role);
         let only_in_cluster = form::only_in_cluster(&self.parts, &compiled);
         let ready = Ready {

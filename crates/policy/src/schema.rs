@@ -99,7 +99,12 @@ impl Schema {
             environment: Some(environment),
         };
         let of = walk.of_object(&resolved, &self.kind, true);
-        (walk.environment.take().unwrap_or_else(Environment::kubernetes), of)
+        (
+            walk.environment
+                .take()
+                .unwrap_or_else(Environment::kubernetes),
+            of,
+        )
     }
 }
 

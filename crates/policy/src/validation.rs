@@ -32,7 +32,12 @@ enum Annotated {
 }
 
 /// Evaluates a policy; the name is that which the audit log has.
-pub(crate) fn validate(parts: &Parts, compiled: &Compiled, request: &Request, name: &str) -> Answer {
+pub(crate) fn validate(
+    parts: &Parts,
+    compiled: &Compiled,
+    request: &Request,
+    name: &str,
+) -> Answer {
     let mut answer = Answer {
         denies: parts.actions().contains(&Action::Deny),
         ..Answer::default()
@@ -76,7 +81,12 @@ fn evaluate(parts: &Parts, compiled: &Compiled, seen: &Seen<'_>, answer: &mut An
     }
     let bind = |authority| compiled.composition.bind(seen.of_expressions(authority));
     let mut budget = Budget::policy();
-    let decided = match decided(compiled, &bind(authority.as_ref()), &bind(None), &mut budget) {
+    let decided = match decided(
+        compiled,
+        &bind(authority.as_ref()),
+        &bind(None),
+        &mut budget,
+    ) {
         Ok(decided) => decided,
         Err(spent) => {
             fail(parts, answer, 0, spent);

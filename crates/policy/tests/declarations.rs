@@ -56,10 +56,22 @@ fn an_expression_that_does_not_compile_is_refused_with_its_place() {
 fn each_expression_is_called_by_its_name() {
     let broken = "1 +";
     let named = [
-        (problem(pods().variable("n", broken).rule("true", "")), "variable `n`"),
-        (problem(pods().when("c", broken).rule("true", "")), "condition `c`"),
-        (problem(pods().rule("true", "").message_expression(broken)), "message expression of rule 1"),
-        (problem(pods().audit_annotation("k", broken)), "audit annotation `k`"),
+        (
+            problem(pods().variable("n", broken).rule("true", "")),
+            "variable `n`",
+        ),
+        (
+            problem(pods().when("c", broken).rule("true", "")),
+            "condition `c`",
+        ),
+        (
+            problem(pods().rule("true", "").message_expression(broken)),
+            "message expression of rule 1",
+        ),
+        (
+            problem(pods().audit_annotation("k", broken)),
+            "audit annotation `k`",
+        ),
         (problem(changes().apply(broken)), "mutation 1"),
     ];
     for (why, name) in named {
@@ -71,7 +83,10 @@ fn each_expression_is_called_by_its_name() {
 fn a_rule_that_is_no_condition_is_refused() {
     assert!(problem(pods().rule("'a'", "")).contains("must evaluate to bool but got string"));
     let patch = problem(changes().patch("{'a': 1}"));
-    assert!(patch.contains("must evaluate to list(JSONPatch)"), "{patch}");
+    assert!(
+        patch.contains("must evaluate to list(JSONPatch)"),
+        "{patch}"
+    );
 }
 
 #[test]
@@ -89,7 +104,12 @@ fn a_policy_denies_or_warns_but_not_both() {
 
 #[test]
 fn two_variables_of_one_name_are_refused() {
-    let why = problem(pods().variable("a", "1").variable("a", "2").rule("true", ""));
+    let why = problem(
+        pods()
+            .variable("a", "1")
+            .variable("a", "2")
+            .rule("true", ""),
+    );
     assert_eq!(why, "two of its variables are named `a`");
 }
 
@@ -124,18 +144,29 @@ fn a_policy_needs_handles_for_what_its_webhook_reads() {
     let rule = "params.data.a == 'a'";
     let why = no_webhook(pods().params::<ConfigMap>(limits()).rule(rule, "")).unwrap();
     assert!(why.contains(".params_from("), "{why}");
-    assert_eq!(no_webhook(pods().params_from(params(), limits()).rule(rule, "")), None);
+    assert_eq!(
+        no_webhook(pods().params_from(params(), limits()).rule(rule, "")),
+        None
+    );
     let rule = "namespaceObject.metadata.name == 'a'";
     let why = no_webhook(pods().rule(rule, "")).unwrap();
     assert!(why.contains(".namespaces_from("), "{why}");
-    assert_eq!(no_webhook(pods().namespaces_from(namespaces()).rule(rule, "")), None);
+    assert_eq!(
+        no_webhook(pods().namespaces_from(namespaces()).rule(rule, "")),
+        None
+    );
 }
 
 #[test]
 fn the_oldest_cluster_decides_which_policies_are_webhooks() {
     let webhooks = Webhooks::new("example.com")
         .with(pods().rule("true", ""))
-        .with(changes().named("changes.pods.example.com").at("/changes").apply("Object{}"));
+        .with(
+            changes()
+                .named("changes.pods.example.com")
+                .at("/changes")
+                .apply("Object{}"),
+        );
     let forms = |version: &str| {
         let webhooks = webhooks.clone().for_kubernetes(version.parse().unwrap());
         assert_eq!(webhooks.check(), Ok(()));

@@ -51,10 +51,19 @@ fn fields_that_the_kind_has_are_accepted() {
 fn fields_that_the_kind_does_not_have_are_found() {
     for (expression, error) in [
         ("object.spec.bets.size() > 1", "undefined field 'bets'"),
-        ("object.spec.beds.all(bed, bed.plant < 10)", "undefined field 'plant'"),
+        (
+            "object.spec.beds.all(bed, bed.plant < 10)",
+            "undefined field 'plant'",
+        ),
         ("oldObject.spce == null", "undefined field 'spce'"),
-        ("object.metadata.lables.size() > 1", "undefined field 'lables'"),
-        ("object.spec.beds[0].plants == 'many'", "no matching overload for '_==_' applied to '(int, string)'"),
+        (
+            "object.metadata.lables.size() > 1",
+            "undefined field 'lables'",
+        ),
+        (
+            "object.spec.beds[0].plants == 'many'",
+            "no matching overload for '_==_' applied to '(int, string)'",
+        ),
     ] {
         let found = mistakes(expression);
         assert_eq!(found.len(), 1, "{expression}: {found:?}");
@@ -88,5 +97,9 @@ fn a_mistake_is_at_its_place_in_the_literal() {
     let (line, column) = mistake.place_in(source).unwrap();
     let text = source.lines().nth(line as usize - 1).unwrap();
     assert_eq!(&text[column as usize - 1..], ".bets.size() > 1\"#,");
-    assert!(mistake.shown_in(source).contains(&format!("types.rs:{line}:{column}: rule 1: ")));
+    assert!(
+        mistake
+            .shown_in(source)
+            .contains(&format!("types.rs:{line}:{column}: rule 1: "))
+    );
 }

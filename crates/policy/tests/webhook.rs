@@ -59,7 +59,10 @@ async fn a_rule_that_does_not_hold_denies_with_its_message_and_code() {
     let denied = created(sizes().reason(Reason::Forbidden), two.clone()).await;
     assert_eq!(denied["allowed"], false);
     assert_eq!(denied["status"]["message"], "have one key");
-    assert_eq!((&denied["status"]["code"], &denied["status"]["reason"]), (&json!(403), &json!("Forbidden")));
+    assert_eq!(
+        (&denied["status"]["code"], &denied["status"]["reason"]),
+        (&json!(403), &json!("Forbidden"))
+    );
     let denied = created(sizes(), two).await;
     assert_eq!(denied["status"]["code"], 422);
 }
@@ -127,10 +130,15 @@ async fn a_mutation_is_a_minimal_patch() {
     let policy = Policy::<ConfigMap>::mutating("defaults")
         .apply("Object{data: {'b': 'two'}}")
         .patch("[JSONPatch{op: 'replace', path: '/data/a', value: object.data.b}]");
-    assert_eq!(served(Policy::<Pod>::mutating("a").apply("Object{}")).declarations()[0].role, Role::Mutating);
+    assert_eq!(
+        served(Policy::<Pod>::mutating("a").apply("Object{}")).declarations()[0].role,
+        Role::Mutating
+    );
     let answer = created(policy, json!({"a": "one"})).await;
     let patch = answer["patch"].as_str().unwrap();
-    let patch = base64::engine::general_purpose::STANDARD.decode(patch).unwrap();
+    let patch = base64::engine::general_purpose::STANDARD
+        .decode(patch)
+        .unwrap();
     let mut patch: Vec<Value> = serde_json::from_slice(&patch).unwrap();
     patch.sort_by_key(|operation| operation["path"].as_str().unwrap().to_owned());
     assert_eq!(
@@ -148,7 +156,12 @@ async fn a_mutation_that_fails_denies() {
         .patch("[JSONPatch{op: 'remove', path: '/data/missing'}]");
     let denied = created(policy, json!({})).await;
     assert_eq!(denied["status"]["code"], 403);
-    assert!(denied["status"]["message"].as_str().unwrap().starts_with("JSON Patch: "));
+    assert!(
+        denied["status"]["message"]
+            .as_str()
+            .unwrap()
+            .starts_with("JSON Patch: ")
+    );
 }
 
 #[tokio::test]

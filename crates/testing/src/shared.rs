@@ -279,9 +279,7 @@ impl Shared {
             Outcome::new(apply(&self.client(), &self.namespace(), object).await).expect_allowed();
         }
         let path = self.isolation.probe_path();
-        probe
-            .answered(&self.client(), &path, WEBHOOK_TIMEOUT)
-            .await;
+        probe.answered(&self.client(), &path, WEBHOOK_TIMEOUT).await;
     }
 
     fn installed(&self, path: String) {

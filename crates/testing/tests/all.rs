@@ -20,8 +20,8 @@ mod metrics_page;
 mod not_implemented_page;
 mod observed;
 mod permissions;
-mod policies_agree;
 mod pods;
+mod policies_agree;
 mod programs;
 #[cfg(feature = "real")]
 mod servers;

@@ -79,7 +79,9 @@ async fn all_are_alike_on(server: Server) {
     let app = |_: &mut Needs| {
         let webhooks = Webhooks::new("expressions.example.com");
         let webhooks = all.iter().map(policy).fold(webhooks, Webhooks::with);
-        let wrong = all.iter().flat_map(|case| policy(case).check(&Typed::default()));
+        let wrong = all
+            .iter()
+            .flat_map(|case| policy(case).check(&Typed::default()));
         let wrong: Vec<String> = wrong.map(|mistake| mistake.to_string()).collect();
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         App::new("under-test").webhooks(webhooks)
@@ -94,7 +96,10 @@ async fn all_are_alike_on(server: Server) {
         // An API server reads parameters from a cache, which learns of them a little later.
         let case = all.iter().find(|case| case.name == "params").unwrap();
         kubewright_testing::eventually("the parameters", async || {
-            on_cluster(&cluster, case, &case.holds).await.is_none().then_some(())
+            on_cluster(&cluster, case, &case.holds)
+                .await
+                .is_none()
+                .then_some(())
         })
         .await;
     }

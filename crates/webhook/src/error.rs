@@ -89,7 +89,9 @@ pub enum DeclarationError {
         why: String,
     },
     /// A cluster is too old for a policy that no webhook can decide.
-    #[error("the policy `{policy}` cannot be a webhook, which clusters of Kubernetes {version} need: {why}")]
+    #[error(
+        "the policy `{policy}` cannot be a webhook, which clusters of Kubernetes {version} need: {why}"
+    )]
     NoWebhook {
         /// The policy.
         policy: String,

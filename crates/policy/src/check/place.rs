@@ -67,7 +67,10 @@ fn literal(characters: &[char], at: usize) -> Option<Literal> {
     match characters.get(at)? {
         '"' => plain(characters, at + 1),
         'r' if !follows_word => {
-            let hashes = characters[at + 1..].iter().take_while(|c| **c == '#').count();
+            let hashes = characters[at + 1..]
+                .iter()
+                .take_while(|c| **c == '#')
+                .count();
             let quote = at + 1 + hashes;
             (characters.get(quote) == Some(&'"'))
                 .then(|| raw(characters, quote + 1, hashes))
@@ -172,14 +175,23 @@ mod tests {
     #[test]
     fn a_character_is_where_the_literal_has_it() {
         assert_eq!(place(r#".rule("a + b", "no")"#, "a + b", 2), Some((1, 10)));
-        assert_eq!(place(r##".rule(r#"a "+" b"#)"##, "a \"+\" b", 4), Some((1, 14)));
+        assert_eq!(
+            place(r##".rule(r#"a "+" b"#)"##, "a \"+\" b", 4),
+            Some((1, 14))
+        );
         assert_eq!(place(r".rule(r'x')", "x", 0), None);
     }
 
     #[test]
     fn escapes_are_one_character_of_the_expression() {
-        assert_eq!(place(r#".rule("\"\u{41}\x42" + c")"#, "\"AB", 2), Some((1, 16)));
-        assert_eq!(place(".rule(\"a &&\\\n      b\")", "a &&b", 4), Some((2, 7)));
+        assert_eq!(
+            place(r#".rule("\"\u{41}\x42" + c")"#, "\"AB", 2),
+            Some((1, 16))
+        );
+        assert_eq!(
+            place(".rule(\"a &&\\\n      b\")", "a &&b", 4),
+            Some((2, 7))
+        );
         assert_eq!(place(".rule(\"a\n  b\")", "a\n  b", 4), Some((2, 3)));
     }
 

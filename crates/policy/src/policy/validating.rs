@@ -62,7 +62,9 @@ impl<K: Object> Policy<K, Validates> {
         let source = Source::new(expression);
         self.part(|parts| match parts.rules.last_mut() {
             Some(rule) => rule.message_expression = Some(source),
-            None => parts.wrong("a message expression belongs to the rule before it, and there is none"),
+            None => {
+                parts.wrong("a message expression belongs to the rule before it, and there is none")
+            }
         })
     }
 

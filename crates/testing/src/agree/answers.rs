@@ -167,7 +167,13 @@ fn own_words(message: &str) -> String {
 /// An object without what no two requests have in common.
 fn without_times(mut object: Value) -> Value {
     if let Some(metadata) = object["metadata"].as_object_mut() {
-        for field in ["uid", "creationTimestamp", "managedFields", "resourceVersion", "generation"] {
+        for field in [
+            "uid",
+            "creationTimestamp",
+            "managedFields",
+            "resourceVersion",
+            "generation",
+        ] {
             metadata.remove(field);
         }
     }

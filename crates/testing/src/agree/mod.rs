@@ -146,7 +146,8 @@ impl<F> PoliciesAgree<F> {
 
     /// Defines a custom resource in the clusters: the kind of the policy, or of its parameters.
     pub fn crd<K: CustomResourceExt + 'static>(mut self) -> Self {
-        self.definitions.push(Box::new(|builder| builder.crd::<K>()));
+        self.definitions
+            .push(Box::new(|builder| builder.crd::<K>()));
         self
     }
 
@@ -217,9 +218,7 @@ impl<F> PoliciesAgree<F> {
         K::DynamicType: Default,
     {
         let mut tally = None;
-        let as_policy = self.start(|needs| {
-            Webhooks::new(DOMAIN).with((self.policy)(needs))
-        });
+        let as_policy = self.start(|needs| Webhooks::new(DOMAIN).with((self.policy)(needs)));
         let cluster = as_policy.await;
         let as_webhook = self.start(|needs| {
             let mut policy = (self.policy)(needs);
@@ -244,7 +243,13 @@ impl<F> PoliciesAgree<F> {
         let asked = Asked::of::<K>(&cluster);
         let sample = self.sample.clone();
         let sample = sample.unwrap_or_else(|| sample::of(asked.kind()));
-        let mut objects = Objects::new(schema, sample, policy.expressions(), &self.values, self.seed);
+        let mut objects = Objects::new(
+            schema,
+            sample,
+            policy.expressions(),
+            &self.values,
+            self.seed,
+        );
         let declared = Webhooks::new(DOMAIN).with((self.policy)(&mut Needs::default()));
         let operations: Vec<Operation> = declared
             .policies()
@@ -281,8 +286,10 @@ impl<F> PoliciesAgree<F> {
             if stored.len() < STORED {
                 let name = format!("stored-{number}");
                 let both = pair.ask(&asked, &Ask::Store(name.clone()), &object).await;
-                if let [Answer::Allowed { object: one, .. }, Answer::Allowed { object: other, .. }] =
-                    both
+                if let [
+                    Answer::Allowed { object: one, .. },
+                    Answer::Allowed { object: other, .. },
+                ] = both
                 {
                     stored.push((name, [one, other]));
                 }

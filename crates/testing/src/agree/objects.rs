@@ -127,10 +127,14 @@ impl Objects {
         let required = schema["required"].as_array();
         let is_required =
             |name: &str| required.is_some_and(|required| required.iter().any(|it| it == name));
-        let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+        let properties = schema["properties"]
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
         for (name, property) in &properties {
             let below = join(path, name);
-            if path.is_empty() && matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status")
+            if path.is_empty()
+                && matches!(name.as_str(), "apiVersion" | "kind" | "metadata" | "status")
             {
                 continue;
             }
@@ -155,8 +159,13 @@ impl Objects {
     fn entries(&mut self, values: &Value, made: &mut Map<String, Value>, path: &str) {
         let texts = self.mentioned.texts.iter();
         let mut keys: Vec<String> = texts.filter(|text| is_key(text)).cloned().collect();
-        let names = self.mentioned.names.iter().filter(|name| is_key(name));
-        keys.extend(names.cloned());
+        let is_field = |name: &str| FIELDS.contains(&name) || path.split('.').any(|it| it == name);
+        let names = self.mentioned.names.iter();
+        keys.extend(
+            names
+                .filter(|name| is_key(name) && !is_field(name))
+                .cloned(),
+        );
         keys.push("other".to_owned());
         for _ in 0..self.index(4) {
             let key = keys[self.index(keys.len())].clone();
@@ -190,6 +199,15 @@ impl Objects {
             return json!("2026-01-02T03:04:05Z");
         }
         let known = known.and_then(Value::as_str).unwrap_or("a").to_owned();
+        let pattern = schema["pattern"].as_str();
+        let pattern = pattern.and_then(|pattern| Regex::new(pattern).ok());
+        let fits = |value: &String| pattern.as_ref().is_none_or(|it| it.is_match(value));
+        // Most comparisons are with a literal as it is.
+        let texts = self.mentioned.texts.iter().filter(|text| fits(text));
+        let texts: Vec<String> = texts.cloned().collect();
+        if !texts.is_empty() && self.chance(3) {
+            return json!(texts[self.index(texts.len())]);
+        }
         let mut values = vec![known.clone(), "a".to_owned(), "b".to_owned()];
         for text in &self.mentioned.texts {
             values.push(text.clone());
@@ -201,10 +219,7 @@ impl Objects {
             let length = usize::try_from(*number).unwrap_or(0).min(300);
             values.extend([length.saturating_sub(1), length, length + 1].map(|it| "x".repeat(it)));
         }
-        if let Some(pattern) = schema["pattern"].as_str() {
-            let pattern = Regex::new(pattern).ok();
-            values.retain(|value| pattern.as_ref().is_none_or(|it| it.is_match(value)));
-        }
+        values.retain(fits);
         if values.is_empty() {
             values.push(known);
         }
@@ -246,6 +261,34 @@ impl Objects {
         usize::try_from(mixed % (length.max(1) as u64)).unwrap_or(0)
     }
 }
+
+/// Names in expressions that are hardly ever keys of maps.
+const FIELDS: [&str; 24] = [
+    "all",
+    "annotations",
+    "data",
+    "exists",
+    "filter",
+    "has",
+    "in",
+    "int",
+    "labels",
+    "map",
+    "matches",
+    "metadata",
+    "name",
+    "object",
+    "oldObject",
+    "orValue",
+    "params",
+    "request",
+    "size",
+    "spec",
+    "startsWith",
+    "status",
+    "string",
+    "variables",
+];
 
 fn join(path: &str, name: &str) -> String {
     if path.is_empty() {

@@ -90,7 +90,8 @@ async fn schema(cluster: &TestCluster, api_version: &str, kind: &str) -> Option<
 
 /// A mistake at its place in the source, if that is here: tests run where they were built.
 fn shown(mistake: &Mistake) -> String {
-    let text = source_of(Path::new(mistake.at.file())).and_then(|path| fs::read_to_string(path).ok());
+    let text =
+        source_of(Path::new(mistake.at.file())).and_then(|path| fs::read_to_string(path).ok());
     match text {
         Some(text) => mistake.shown_in(&text),
         None => mistake.to_string(),
