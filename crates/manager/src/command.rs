@@ -130,7 +130,6 @@ pub(crate) struct RunFlags {
     pub(crate) traces: TraceFlags,
 }
 
-/// Which policies are webhooks.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyFlags {
     #[arg(

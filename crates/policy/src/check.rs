@@ -6,11 +6,9 @@ use std::fmt;
 use std::panic::Location;
 
 use kubewright_cel::{Composition, Environment, Type};
-use kubewright_webhook::Object;
 
-use crate::Policy;
 use crate::expression::Source;
-use crate::policy::{Change, Parts};
+use crate::parts::{Change, Parts};
 use crate::schema::Schema;
 
 /// The types of the objects that expressions see. What is not typed is `dyn`, and its fields are not checked.
@@ -71,25 +69,6 @@ impl Typed {
             }
         }
         environment
-    }
-}
-
-impl<K: Object, R> Policy<K, R> {
-    /// Checks every expression against types: fields that the kind does not have, operators that do not fit, and everything else
-    /// that does not compile.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Pod;
-    /// use kubewright_policy::{Policy, Typed};
-    ///
-    /// let policy = Policy::<Pod>::validating("images").rule("size(object.spec.containers) <", "at most 3");
-    /// let mistakes = policy.check(&Typed::default());
-    /// assert_eq!(mistakes[0].what, "rule 1");
-    /// assert!(mistakes[0].error.starts_with("ERROR: <input>:1:31: Syntax error"), "{}", mistakes[0].error);
-    /// ```
-    #[must_use]
-    pub fn check(&self, typed: &Typed) -> Vec<Mistake> {
-        mistakes(&self.parts, typed)
     }
 }
 

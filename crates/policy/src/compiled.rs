@@ -3,7 +3,7 @@
 use kubewright_cel::{Budget, Composition, Environment, Type, Variables};
 
 use crate::expression::Expression;
-use crate::policy::{Change, Parts};
+use crate::parts::{Change, Parts};
 
 /// The compiled expressions of a policy.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Compiled {
         let environment = composition.environment();
         let messages = composition.message_environment();
         let patches = environment.clone().with_patches();
-        let rule = |rule: &crate::policy::Rule| Rule {
+        let rule = |rule: &crate::parts::Rule| Rule {
             expression: Expression::compile(environment, &rule.expression, &[Type::Bool]),
             message: rule.message.trim().to_owned(),
             message_expression: rule
@@ -68,7 +68,7 @@ impl Compiled {
                 Expression::compile(environment, source, &types),
             )
         };
-        let mutation = |mutation: &crate::policy::Mutation| {
+        let mutation = |mutation: &crate::parts::Mutation| {
             let output = match mutation.change {
                 Change::Apply => Type::object("Object"),
                 Change::Patch => Type::list(Type::object("JSONPatch")),

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::check::{self, Typed};
 use crate::compiled::Compiled;
 use crate::expression::Source;
-use crate::policy::{Action, Change, Parts, Reason};
+use crate::parts::{Action, Change, Parts, Reason};
 
 /// The fields of the policy's spec that are not those of a hook.
 pub(crate) fn spec(parts: &Parts) -> Value {
@@ -52,7 +52,7 @@ pub(crate) fn spec(parts: &Parts) -> Value {
     spec
 }
 
-fn validation(rule: &crate::policy::Rule) -> Value {
+fn validation(rule: &crate::parts::Rule) -> Value {
     let mut validation = json!({"expression": rule.expression.text});
     if !rule.message.is_empty() {
         validation["message"] = json!(rule.message);

@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::answer::Answer;
-use crate::policy::Ready;
+use crate::ready::Ready;
 use crate::request::{Request, shown};
 
 /// An object of a kind that is read as JSON.

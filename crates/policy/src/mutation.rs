@@ -8,7 +8,7 @@ use crate::answer::{Answer, Failed, Refused};
 use crate::compiled::{Compiled, Conditions, Mutation};
 use crate::literal::{check_type_names, to_json};
 use crate::merge::Lists;
-use crate::policy::{Change, Parts};
+use crate::parts::{Change, Parts};
 use crate::request::{Request, Seen, params};
 
 /// Evaluates a policy: each mutation sees what the one before it made of the object.

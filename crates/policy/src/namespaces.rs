@@ -17,7 +17,7 @@ type Read = dyn Fn(String) -> Reading + Send + Sync;
 type Reading = Pin<Box<dyn Future<Output = Result<Option<Value>, Cause>> + Send>>;
 
 impl Namespaces {
-    pub(crate) fn cached<N: Object>(cache: Cached<N>) -> Self {
+    pub(crate) fn cached<N: Object>(cache: &Cached<N>) -> Self {
         let cache = cache.decode_as::<Value>();
         Self(Arc::new(move |name| {
             let cache = cache.clone();

@@ -161,7 +161,7 @@ impl Params {
         }
     }
 
-    pub(crate) fn cached<P: Object>(cache: Cached<P>, reference: ParamRef) -> Self {
+    pub(crate) fn cached<P: Object>(cache: &Cached<P>, reference: ParamRef) -> Self {
         let cache = cache.decode_as::<Value>();
         let read = move |namespace: Option<String>| -> Reading {
             let cache = cache.clone();

@@ -16,14 +16,16 @@ use kubewright_webhook::{
 };
 
 use crate::answer::Answer;
+use crate::check::{self, Mistake, Typed};
 use crate::compiled::Compiled;
 use crate::expression::Source;
-use crate::merge::Lists;
 use crate::namespaces::Namespaces;
 use crate::params::{ParamRef, Params};
+use crate::parts::Parts;
+use crate::ready::{Ready, answer};
 use crate::request::Request;
 use crate::tally::Tally;
-use crate::{Validates, form, mutation, validation};
+use crate::{Validates, form};
 
 /// An admission policy: expressions in CEL that are evaluated for every change of objects of the kind `K`.
 ///
@@ -55,155 +57,6 @@ pub struct Policy<K, R = Validates> {
     compiled: OnceLock<Compiled>,
     tally: Option<Arc<Tally>>,
     kind: PhantomData<fn() -> (K, R)>,
-}
-
-/// What a policy consists of.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Parts {
-    pub(crate) params: Option<Params>,
-    pub(crate) namespaces: Option<Namespaces>,
-    pub(crate) variables: Vec<(String, Source)>,
-    pub(crate) conditions: Vec<(String, Source)>,
-    pub(crate) rules: Vec<Rule>,
-    pub(crate) annotations: Vec<(String, Source)>,
-    pub(crate) mutations: Vec<Mutation>,
-    actions: Vec<Action>,
-    lists: Lists,
-    fails_open: bool,
-    problem: Option<String>,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Rule {
-    pub(crate) expression: Source,
-    pub(crate) message: String,
-    pub(crate) message_expression: Option<Source>,
-    pub(crate) reason: Reason,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Mutation {
-    pub(crate) change: Change,
-    pub(crate) expression: Source,
-}
-
-/// How a mutation changes an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    Apply,
-    Patch,
-}
-
-/// What a policy makes of a rule that does not hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Action {
-    Deny,
-    Warn,
-    Audit,
-}
-
-/// The reason of a denial, from which the code of the answer follows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "Kubernetes has these four")]
-pub enum Reason {
-    /// 401
-    Unauthorized,
-    /// 403
-    Forbidden,
-    /// 422
-    #[default]
-    Invalid,
-    /// 413
-    RequestEntityTooLarge,
-}
-
-/// A complete policy, behind its webhook.
-#[derive(Debug)]
-pub(crate) struct Ready {
-    pub(crate) parts: Parts,
-    compiled: Compiled,
-    role: Role,
-    name: String,
-    tally: Option<Arc<Tally>>,
-}
-
-impl Ready {
-    pub(crate) fn answer(&self, request: &Request) -> Answer {
-        let answer = answer(&self.parts, &self.compiled, self.role, &self.name, request);
-        if let Some(tally) = &self.tally {
-            tally.add(&answer);
-        }
-        answer
-    }
-}
-
-fn answer(parts: &Parts, compiled: &Compiled, role: Role, name: &str, request: &Request) -> Answer {
-    match role {
-        Role::Validating => validation::validate(parts, compiled, request, name),
-        Role::Mutating => mutation::mutate(parts, compiled, request),
-    }
-}
-
-impl Action {
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Deny => "Deny",
-            Self::Warn => "Warn",
-            Self::Audit => "Audit",
-        }
-    }
-}
-
-impl Reason {
-    pub(crate) fn code(self) -> u16 {
-        match self {
-            Self::Unauthorized => 401,
-            Self::Forbidden => 403,
-            Self::Invalid => 422,
-            Self::RequestEntityTooLarge => 413,
-        }
-    }
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Unauthorized => "Unauthorized",
-            Self::Forbidden => "Forbidden",
-            Self::Invalid => "Invalid",
-            Self::RequestEntityTooLarge => "RequestEntityTooLarge",
-        }
-    }
-}
-
-impl Parts {
-    /// What is done for a rule that does not hold: it denies by default.
-    pub(crate) fn actions(&self) -> &[Action] {
-        match self.actions.as_slice() {
-            [] => &[Action::Deny],
-            actions => actions,
-        }
-    }
-
-    pub(crate) fn fails_open(&self) -> bool {
-        self.fails_open
-    }
-
-    pub(crate) fn lists(&self) -> &Lists {
-        &self.lists
-    }
-
-    pub(crate) fn problem(&self) -> Option<&str> {
-        self.problem.as_deref()
-    }
-
-    fn wrong(&mut self, why: &str) {
-        self.problem.get_or_insert_with(|| why.to_owned());
-    }
-
-    fn act(&mut self, action: Action) {
-        if !self.actions.contains(&action) {
-            self.actions.push(action);
-        }
-    }
 }
 
 /// Whether the conditions of a policy, its variables and what it is for are the same for both sorts of policies.
@@ -309,8 +162,12 @@ impl<K: Object, R> Policy<K, R> {
     ///         .rule("object.spec.containers.all(c, c.image.startsWith(params.data.registry))", "use the registry")
     /// }
     /// ```
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a handle is given to whatever uses it, as to a handler"
+    )]
     pub fn params_from<P: CachedObject>(self, cache: Cached<P>, reference: ParamRef) -> Self {
-        self.part(|parts| parts.params = Some(Params::cached(cache, reference)))
+        self.part(|parts| parts.params = Some(Params::cached(&cache, reference)))
     }
 
     /// Sets the cache that a webhook reads namespaces from, for policies with `namespaceObject`. API servers need none.
@@ -327,8 +184,12 @@ impl<K: Object, R> Policy<K, R> {
     ///         .rule("'team' in namespaceObject.metadata.labels", "label the namespace with its team")
     /// }
     /// ```
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a handle is given to whatever uses it, as to a handler"
+    )]
     pub fn namespaces_from<N: CachedObject>(self, cache: Cached<N>) -> Self {
-        self.part(|parts| parts.namespaces = Some(Namespaces::cached(cache)))
+        self.part(|parts| parts.namespaces = Some(Namespaces::cached(&cache)))
     }
 
     /// Sets the operations that the policy is evaluated for. Default: [`Create`](kubewright_webhook::Create) and
@@ -459,6 +320,23 @@ impl<K: Object, R> Policy<K, R> {
             tally.add(&answer);
         }
         answer
+    }
+
+    /// Checks every expression against types: fields that the kind does not have, operators that do not fit, and everything else
+    /// that does not compile.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kubewright_policy::{Policy, Typed};
+    ///
+    /// let policy = Policy::<Pod>::validating("images").rule("size(object.spec.containers) <", "at most 3");
+    /// let mistakes = policy.check(&Typed::default());
+    /// assert_eq!(mistakes[0].what, "rule 1");
+    /// assert!(mistakes[0].error.starts_with("ERROR: <input>:1:31: Syntax error"), "{}", mistakes[0].error);
+    /// ```
+    #[must_use]
+    pub fn check(&self, typed: &Typed) -> Vec<Mistake> {
+        check::mistakes(&self.parts, typed)
     }
 
     /// Counts what the rules come to from now on, also behind the webhook.

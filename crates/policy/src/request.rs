@@ -27,8 +27,8 @@ use crate::params::{Params, is_built_in};
 #[derive(Clone)]
 #[must_use]
 pub struct Request {
-    pub(crate) request: Value,
-    pub(crate) request_of_conditions: Option<Value>,
+    pub(crate) head: Value,
+    pub(crate) head_of_conditions: Option<Value>,
     pub(crate) object: Value,
     pub(crate) old: Value,
     pub(crate) namespace: Value,
@@ -97,8 +97,8 @@ impl Request {
             }
         }
         Self {
-            request,
-            request_of_conditions: None,
+            head: request,
+            head_of_conditions: None,
             object,
             old,
             namespace: Value::Null,
@@ -142,8 +142,8 @@ impl Request {
         }
         let read = |text: Option<&str>| text.map_or(Ok(Value::Null), serde_json::from_str);
         Ok(Self {
-            request,
-            request_of_conditions: of_conditions,
+            head: request,
+            head_of_conditions: of_conditions,
             object: read(review.object_json())?,
             old: read(review.old_object_json())?,
             namespace: Value::Null,
@@ -172,7 +172,7 @@ impl Request {
 
     /// Sets a field of the variable `request`, such as `dryRun`.
     pub fn field(mut self, name: &str, value: Value) -> Self {
-        self.request[name] = value;
+        self.head[name] = value;
         self
     }
 
@@ -200,12 +200,12 @@ impl Request {
     }
 
     pub(crate) fn namespace_name(&self) -> &str {
-        self.request["namespace"].as_str().unwrap_or_default()
+        self.head["namespace"].as_str().unwrap_or_default()
     }
 
     /// Whether the API server holds the objects in Go types.
     pub(crate) fn is_built_in(&self) -> bool {
-        is_built_in(self.request["kind"]["group"].as_str().unwrap_or_default())
+        is_built_in(self.head["kind"]["group"].as_str().unwrap_or_default())
     }
 
     pub(crate) fn authority(&self) -> Option<Authority<'_>> {
@@ -228,8 +228,8 @@ static NULL: Value = Value::Null;
 impl<'a> Seen<'a> {
     pub(crate) fn of_conditions(&self, authority: Option<&Authority<'a>>) -> Variables<'a> {
         let variables = self.variables(&NULL, authority);
-        match &self.request.request_of_conditions {
-            Some(request) => variables.with_native("request", request),
+        match &self.request.head_of_conditions {
+            Some(head) => variables.with_native("request", head),
             None => variables,
         }
     }
@@ -250,7 +250,7 @@ impl<'a> Seen<'a> {
                 .with_json("oldObject", old)
         };
         let variables = variables
-            .with_native("request", &self.request.request)
+            .with_native("request", &self.request.head)
             .with_native("namespaceObject", namespace);
         let variables = if self.are_params_native {
             variables.with_native("params", self.params)
@@ -260,7 +260,7 @@ impl<'a> Seen<'a> {
         let Some(authority) = authority else {
             return variables;
         };
-        let request = &self.request.request;
+        let request = &self.request.head;
         let text = |value: &'a Value| value.as_str().unwrap_or_default();
         let own = &request["requestResource"];
         let checked = authority.request_resource(&ResourceAttributes {

@@ -183,7 +183,7 @@ impl Walk {
 
     /// The metadata of custom resources, which their schemas leave out.
     fn metadata(&mut self, name: &str) -> Type {
-        let texts = || Type::map(Type::String, Type::String);
+        let strings = || Type::map(Type::String, Type::String);
         let mut fields: Vec<(String, Type)> = [
             "name",
             "generateName",
@@ -199,7 +199,7 @@ impl Walk {
             fields.push((field.to_owned(), Type::Int));
         }
         for field in ["labels", "annotations"] {
-            fields.push((field.to_owned(), texts()));
+            fields.push((field.to_owned(), strings()));
         }
         fields.push(("finalizers".to_owned(), Type::list(Type::String)));
         for field in ["ownerReferences", "managedFields"] {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Failed, Refused};
 use crate::compiled::{Compiled, Conditions, Rule};
-use crate::policy::{Action, Parts};
+use crate::parts::{Action, Parts};
 use crate::request::{Request, Seen, params};
 
 /// The longest message of an expression.

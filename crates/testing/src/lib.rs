@@ -21,6 +21,7 @@ mod isolation;
 mod outcome;
 mod permissions;
 mod policies;
+mod policy_probe;
 mod published;
 mod recorded;
 mod round_trips;

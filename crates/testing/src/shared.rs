@@ -14,6 +14,7 @@ use crate::faults::WayLayer;
 use crate::isolation::Isolation;
 use crate::outcome::Outcome;
 use crate::policies;
+use crate::policy_probe::Probe;
 use crate::published::path_of;
 use crate::witness::WitnessLayer;
 
@@ -273,7 +274,7 @@ impl Shared {
     /// Waits until the API server evaluates the policies of a kind that were installed: it learns of them in their order, so that a
     /// later one shows it.
     async fn policies_evaluated(&self, binding: &Value) {
-        let probe = policies::Probe::beside(binding, &self.isolation);
+        let probe = Probe::beside(binding, &self.isolation);
         for object in &probe.objects {
             self.installed(path_of(object));
             Outcome::new(apply(&self.client(), &self.namespace(), object).await).expect_allowed();

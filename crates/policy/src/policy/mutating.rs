@@ -4,12 +4,13 @@ use std::sync::{Arc, OnceLock};
 
 use kubewright_webhook::{Hook, Object, Role, mutating};
 
-use super::{Change, Mutation, Policy};
+use super::Policy;
 
 use crate::expression::Source;
 use crate::handler::{Handler, Json};
 use crate::merge::Lists;
 use crate::params::is_built_in;
+use crate::parts::{Change, Mutation};
 use crate::{Mutates, Validates};
 
 impl<K: Object> Policy<K, Validates> {

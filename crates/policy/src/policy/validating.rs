@@ -4,10 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use kubewright_webhook::{Object, Role, validating};
 
-use super::{Action, Policy, Reason, Rule};
+use super::Policy;
 use crate::Validates;
 use crate::expression::Source;
 use crate::handler::{Handler, Unread};
+use crate::parts::{Action, Reason, Rule};
 
 impl<K: Object> Policy<K, Validates> {
     /// Starts a policy that denies changes of objects of the kind `K` for which its rules do not hold.
@@ -63,7 +64,8 @@ impl<K: Object> Policy<K, Validates> {
         self.part(|parts| match parts.rules.last_mut() {
             Some(rule) => rule.message_expression = Some(source),
             None => {
-                parts.wrong("a message expression belongs to the rule before it, and there is none")
+                parts
+                    .wrong("a message expression belongs to the rule before it, and there is none");
             }
         })
     }

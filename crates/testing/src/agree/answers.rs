@@ -9,7 +9,7 @@ use kubewright_webhook::Object;
 use serde_json::{Value, json};
 use std::any::TypeId;
 
-use super::Agreed;
+use super::agreed::Agreed;
 use crate::{TestCluster, fail};
 
 /// The resource that objects are of.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mentioned {
     pub(super) names: BTreeSet<String>,
-    pub(super) texts: Vec<String>,
+    pub(super) strings: Vec<String>,
     pub(super) numbers: Vec<i64>,
 }
 
@@ -35,8 +35,8 @@ impl Mentioned {
                         text.extend(characters.get(at));
                         at += 1;
                     }
-                    if !self.texts.contains(&text) {
-                        self.texts.push(text);
+                    if !self.strings.contains(&text) {
+                        self.strings.push(text);
                     }
                     at += 1;
                 }
@@ -70,7 +70,7 @@ mod tests {
         let found = Mentioned::of([expression].into_iter());
         let names = ["object", "spec", "replicas", "orValue"];
         assert!(names.iter().all(|name| found.names.contains(*name)));
-        assert_eq!(found.texts, ["a'b", "c'd"]);
+        assert_eq!(found.strings, ["a'b", "c'd"]);
         assert_eq!(found.numbers, [3, 10]);
     }
 }

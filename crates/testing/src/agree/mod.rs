@@ -1,5 +1,6 @@
 //! Whether a policy decides alike as a policy of the API server and as a webhook of the program.
 
+mod agreed;
 mod answers;
 mod fields;
 mod objects;
@@ -19,6 +20,7 @@ use crate::{Builder, Server, TestCluster};
 use answers::{Answer, Ask, Asked};
 use objects::Objects;
 
+pub use agreed::Agreed;
 pub use types::type_check;
 
 /// Asserts that a policy decides alike in both of its forms: as a policy that the API server evaluates, and as a webhook of the program.
@@ -51,11 +53,14 @@ where
     PoliciesAgree::of(policy).check().await
 }
 
+/// Makes the hook that a policy is compared with.
+type MakeHook = dyn Fn(&mut Needs) -> Hook;
+
 /// What [`policies_agree`] asserts, with settings.
 #[must_use = "nothing is checked before `.check().await`"]
 pub struct PoliciesAgree<F> {
     policy: F,
-    webhook: Option<Box<dyn Fn(&mut Needs) -> Hook>>,
+    webhook: Option<Box<MakeHook>>,
     definitions: Vec<Box<dyn Fn(Builder) -> Builder>>,
     sample: Option<Value>,
     params: Vec<Value>,
@@ -64,30 +69,6 @@ pub struct PoliciesAgree<F> {
     objects: usize,
     seed: u64,
     never: bool,
-}
-
-/// How many objects were compared, and how they were answered.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Agreed {
-    /// Requests that both forms let pass.
-    pub allowed: usize,
-    /// How often the policy changed an object.
-    pub changed: usize,
-    /// Requests that both forms denied.
-    pub denied: usize,
-    /// Requests that the API server refused before or after the policy, as of an object that is invalid.
-    pub refused: usize,
-}
-
-impl fmt::Display for Agreed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} allowed, {} of them changed, {} denied, {} refused for other reasons",
-            self.allowed, self.changed, self.denied, self.refused
-        )
-    }
 }
 
 impl<F> fmt::Debug for PoliciesAgree<F> {
@@ -146,8 +127,7 @@ impl<F> PoliciesAgree<F> {
 
     /// Defines a custom resource in the clusters: the kind of the policy, or of its parameters.
     pub fn crd<K: CustomResourceExt + 'static>(mut self) -> Self {
-        self.definitions
-            .push(Box::new(|builder| builder.crd::<K>()));
+        self.definitions.push(Box::new(Builder::crd::<K>));
         self
     }
 
@@ -244,7 +224,7 @@ impl<F> PoliciesAgree<F> {
         let sample = self.sample.clone();
         let sample = sample.unwrap_or_else(|| sample::of(asked.kind()));
         let mut objects = Objects::new(
-            schema,
+            &schema,
             sample,
             policy.expressions(),
             &self.values,

@@ -18,7 +18,7 @@ pub(super) struct Objects {
 
 impl Objects {
     pub(super) fn new<'e>(
-        schema: Schema,
+        schema: &Schema,
         sample: Value,
         expressions: impl Iterator<Item = &'e str>,
         values: &[(String, Vec<Value>)],
@@ -75,8 +75,8 @@ impl Objects {
         if !self.mentioned.names.contains("name") {
             return plain;
         }
-        let texts = self.mentioned.texts.iter();
-        let mut parts: Vec<String> = texts.filter(|text| is_label(text)).cloned().collect();
+        let strings = self.mentioned.strings.iter();
+        let mut parts: Vec<String> = strings.filter(|text| is_label(text)).cloned().collect();
         parts.extend(["a".repeat(1 + self.made % 60), String::new()]);
         let part = parts[self.index(parts.len())].clone();
         let name = match self.index(3) {
@@ -157,8 +157,8 @@ impl Objects {
 
     /// The entries of a map: keys are literals, and names that are no fields of the kind.
     fn entries(&mut self, values: &Value, made: &mut Map<String, Value>, path: &str) {
-        let texts = self.mentioned.texts.iter();
-        let mut keys: Vec<String> = texts.filter(|text| is_key(text)).cloned().collect();
+        let strings = self.mentioned.strings.iter();
+        let mut keys: Vec<String> = strings.filter(|text| is_key(text)).cloned().collect();
         let is_field = |name: &str| FIELDS.contains(&name) || path.split('.').any(|it| it == name);
         let names = self.mentioned.names.iter();
         keys.extend(
@@ -203,13 +203,13 @@ impl Objects {
         let pattern = pattern.and_then(|pattern| Regex::new(pattern).ok());
         let fits = |value: &String| pattern.as_ref().is_none_or(|it| it.is_match(value));
         // Most comparisons are with a literal as it is.
-        let texts = self.mentioned.texts.iter().filter(|text| fits(text));
-        let texts: Vec<String> = texts.cloned().collect();
-        if !texts.is_empty() && self.chance(3) {
-            return json!(texts[self.index(texts.len())]);
+        let strings = self.mentioned.strings.iter().filter(|text| fits(text));
+        let strings: Vec<String> = strings.cloned().collect();
+        if !strings.is_empty() && self.chance(3) {
+            return json!(strings[self.index(strings.len())]);
         }
         let mut values = vec![known.clone(), "a".to_owned(), "b".to_owned()];
-        for text in &self.mentioned.texts {
+        for text in &self.mentioned.strings {
             values.push(text.clone());
             values.push(format!("{known}{text}"));
             values.push(format!("{text}{known}"));

@@ -38,7 +38,7 @@ fn of(
 }
 
 pub(super) fn cases() -> Vec<Case> {
-    let mut all = texts();
+    let mut all = strings();
     all.extend(collections());
     all.extend(kubernetes());
     all.extend(policies());
@@ -46,7 +46,7 @@ pub(super) fn cases() -> Vec<Case> {
     all
 }
 
-fn texts() -> Vec<Case> {
+fn strings() -> Vec<Case> {
     vec![
         rule("equality", "object.data.a == 'x'", "x", "y"),
         rule("order", "object.data.a < 'm'", "b", "z"),
