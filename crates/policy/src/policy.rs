@@ -359,6 +359,11 @@ impl<K: Object, R> Policy<K, R> {
         Some((params.kind.api_version(), params.kind.name()))
     }
 
+    /// Returns whether the webhook of the policy reads from caches of the program.
+    pub fn reads_caches(&self) -> bool {
+        self.parts.namespaces.is_some() || self.parts.params.is_some()
+    }
+
     /// Returns the expressions, of which tests make objects for which they are true and false.
     pub fn expressions(&self) -> impl Iterator<Item = &str> {
         let parts = &self.parts;

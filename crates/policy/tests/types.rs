@@ -87,8 +87,8 @@ fn parameters_have_types_of_their_own() {
 #[test]
 fn a_mistake_is_at_its_place_in_the_literal() {
     let policy = Policy::<Pod>::validating("gardens").rule(
-        r#"object.spec.beds.size() > 1 &&
-           object.spec.bets.size() > 1"#,
+        r"object.spec.beds.size() > 1 &&
+           object.spec.bets.size() > 1",
         "no",
     );
     let schema = Schema::of_definition(&definition(), "v1").unwrap();
@@ -96,7 +96,7 @@ fn a_mistake_is_at_its_place_in_the_literal() {
     let source = include_str!("types.rs");
     let (line, column) = mistake.place_in(source).unwrap();
     let text = source.lines().nth(line as usize - 1).unwrap();
-    assert_eq!(&text[column as usize - 1..], ".bets.size() > 1\"#,");
+    assert_eq!(&text[column as usize - 1..], ".bets.size() > 1\",");
     assert!(
         mistake
             .shown_in(source)

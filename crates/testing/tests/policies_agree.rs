@@ -9,6 +9,8 @@ use kubewright_webhook::{
 };
 use serde_json::json;
 
+use crate::widgets::v1::Widget;
+
 fn images() -> Policy<Pod> {
     Policy::validating("images").rule(
         "object.spec.containers.all(c, !c.image.endsWith(':latest'))",
@@ -87,6 +89,7 @@ async fn parameters_and_namespaces_are_read_by_the_webhook_through_its_handles()
             .rule("namespaceObject.metadata.labels.team == object.metadata.?labels.team.orValue('blue')", "be of the team")
     })
     .with_object(limits)
+    .objects(60)
     .namespace_label("team", "blue")
     .values("spec.ports", [json!([{"name": "a", "port": 1}]), json!([{"name": "a", "port": 1}, {"name": "b", "port": 2}, {"name": "c", "port": 3}])])
     .check()
@@ -137,6 +140,56 @@ async fn a_configuration_merges_into_the_items_that_are_there() {
     assert!(agreed.changed > 20, "{agreed}");
 }
 
+#[tokio::test]
+async fn custom_resources_and_their_parameters_decide_alike() {
+    let most = json!({
+        "apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "most", "namespace": "agree"},
+        "spec": {"area": {"width": 5, "height": 5}},
+    });
+    let agreed = PoliciesAgree::of(|needs| {
+        let reference = ParamRef::named("most").when_not_found(NotFound::Allow);
+        Policy::<Widget>::validating("areas")
+            .params_from(needs.cached::<Widget>(), reference)
+            .rule(
+                "object.spec.area.width <= params.spec.area.width",
+                "be less wide",
+            )
+            .rule(
+                "object.spec.?color.orValue('red') in ['red', 'blue']",
+                "be red or blue",
+            )
+    })
+    .crd::<Widget>()
+    .with_object(most)
+    .values("spec.area.width", [4, 5, 6])
+    .check()
+    .await;
+    assert!(agreed.allowed > 10 && agreed.denied > 10, "{agreed}");
+}
+
+#[tokio::test]
+async fn mutations_change_custom_resources_alike() {
+    let agreed = PoliciesAgree::of(|_| {
+        Policy::<Widget>::mutating("colors")
+            .when("plain", "!has(object.spec.color)")
+            .apply("Object{spec: Object.spec{color: object.spec.area.width > 3 ? 'red' : 'blue'}}")
+    })
+    .crd::<Widget>()
+    .check()
+    .await;
+    assert!(agreed.changed > 10, "{agreed}");
+}
+
+#[tokio::test]
+#[should_panic(expected = "undefined field 'hight'")]
+async fn the_types_of_a_custom_resource_are_those_of_its_definition() {
+    let cluster = TestCluster::builder().crd::<Widget>().start().await;
+    type_check(&cluster, |_| {
+        Policy::<Widget>::validating("areas").rule("object.spec.area.hight < 3", "be lower")
+    })
+    .await;
+}
+
 async fn looser(change: Change<Pod>, _: Review) -> Validated {
     let pod = change.object().spec.as_ref();
     let containers = pod.map(|spec| spec.containers.iter());
@@ -183,7 +236,7 @@ async fn a_rule_that_was_never_false_was_not_compared() {
 
 #[tokio::test]
 #[should_panic(
-    expected = "policies_agree.rs:177:31: rule 1: ERROR: <input>:1:12: undefined field 'contaners'\n | object.spec.contaners.all(c, true)\n | ...........^"
+    expected = "policies_agree.rs:245:31: rule 1: ERROR: <input>:1:12: undefined field 'contaners'\n | object.spec.contaners.all(c, true)\n | ...........^"
 )]
 async fn a_mistake_is_shown_at_its_place_in_the_source() {
     let cluster = TestCluster::builder().on(Server::Embedded).start().await;
