@@ -166,7 +166,8 @@ impl Objects {
                 .filter(|name| is_key(name) && !is_field(name))
                 .cloned(),
         );
-        keys.push("other".to_owned());
+        // Maps of several entries, too, where expressions name no keys.
+        keys.extend(["other", "a", "b"].map(str::to_owned));
         for _ in 0..self.index(4) {
             let key = keys[self.index(keys.len())].clone();
             let value = self.value(values, None, &format!("{path}{{}}"));
