@@ -104,6 +104,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "controller",
             "manager",
             "manifests",
+            "policy",
             "review",
             "server",
             "testing",
@@ -123,6 +124,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("kubelet", &["apimachinery"]),
     ("manifests", &["webhook"]),
     ("pod-security", &["apimachinery"]),
+    // The language is that of the API server, and nothing else is shared with it.
+    ("policy", &["cel", "controller", "webhook"]),
     ("quota", &["apimachinery"]),
     (
         "registry",
@@ -138,6 +141,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "certificates",
             "manager",
             "manifests",
+            "policy",
             "webhook",
         ],
     ),

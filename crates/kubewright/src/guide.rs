@@ -7,26 +7,27 @@
 //! 3. [`first_webhooks`]: a validator, a mutator, and what they can answer.
 //! 4. [`checking`]: manifests, checked as a cluster would check them.
 //! 5. [`testing_policies`]: tables of cases for admission policies, and what they cover.
-//! 6. [`controllers`]: reconcilers, caches, and handles that are permissions.
-//! 7. [`programs`]: options, configuration that reloads, manifests, certificates.
-//! 8. [`testing`]: from calling a function to a cluster in your test process.
-//! 9. [`certificates`]: a CA in a Secret, and how it is rotated.
-//! 10. [`conversion`]: several versions of one custom resource.
-//! 11. [`projects`]: the files of `kubewright init` and `kubewright create`.
-//! 12. [`deploying`]: manifests from the code, and how they are applied.
-//! 13. [`shadow`]: what a new rule would decide, on an audit log and in shadow mode.
-//! 14. [`observability`]: logs, metrics and traces.
-//! 15. [`troubleshooting`]: a message, its cause, and what to do.
-//! 16. [`coming_from_controller_runtime`]: its controllers, webhooks, flags and envtest, with code side by side.
-//! 17. [`coming_from_kube_rs`]: controllers, finalizers and webhooks, with code side by side.
-//! 18. [`coming_from_kubebuilder`]: the counterparts of its commands and markers.
-//! 19. [`envtest`]: tests in Go, Java and other languages on the embedded API server.
-//! 20. [`commands`]: every command of `kubewright`, with its options.
-//! 21. [`options`]: every command of a program, with its options.
-//! 22. [`metrics`]: every metric of a program.
-//! 23. [`defaults`]: every default, and where to change it.
-//! 24. [`not_implemented`]: the requests that only a kubelet could answer, and what they get instead.
-//! 25. [`glossary`]: the words of Kubewright, and the first of Kubernetes.
+//! 6. [`policies`]: rules in CEL that API servers evaluate, or webhooks in their place.
+//! 7. [`controllers`]: reconcilers, caches, and handles that are permissions.
+//! 8. [`programs`]: options, configuration that reloads, manifests, certificates.
+//! 9. [`testing`]: from calling a function to a cluster in your test process.
+//! 10. [`certificates`]: a CA in a Secret, and how it is rotated.
+//! 11. [`conversion`]: several versions of one custom resource.
+//! 12. [`projects`]: the files of `kubewright init` and `kubewright create`.
+//! 13. [`deploying`]: manifests from the code, and how they are applied.
+//! 14. [`shadow`]: what a new rule would decide, on an audit log and in shadow mode.
+//! 15. [`observability`]: logs, metrics and traces.
+//! 16. [`troubleshooting`]: a message, its cause, and what to do.
+//! 17. [`coming_from_controller_runtime`]: its controllers, webhooks, flags and envtest, with code side by side.
+//! 18. [`coming_from_kube_rs`]: controllers, finalizers and webhooks, with code side by side.
+//! 19. [`coming_from_kubebuilder`]: the counterparts of its commands and markers.
+//! 20. [`envtest`]: tests in Go, Java and other languages on the embedded API server.
+//! 21. [`commands`]: every command of `kubewright`, with its options.
+//! 22. [`options`]: every command of a program, with its options.
+//! 23. [`metrics`]: every metric of a program.
+//! 24. [`defaults`]: every default, and where to change it.
+//! 25. [`not_implemented`]: the requests that only a kubelet could answer, and what they get instead.
+//! 26. [`glossary`]: the words of Kubewright, and the first of Kubernetes.
 
 // Its blocks are the files of one project: tests/scaffold builds it, and runs the commands between them.
 #[cfg_attr(not(doctest), doc = include_str!("../../../docs/guide/tutorial.md"))]
@@ -47,6 +48,8 @@ pub mod checking {}
 
 #[doc = include_str!("../../../docs/guide/testing-policies.md")]
 pub mod testing_policies {}
+#[doc = include_str!("../../../docs/guide/policies.md")]
+pub mod policies {}
 
 #[doc = include_str!("../../../docs/guide/controllers.md")]
 pub mod controllers {}

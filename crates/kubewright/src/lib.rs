@@ -13,6 +13,8 @@ pub use kubewright_manager::{
 pub use kubewright_certificates as certificates;
 pub use kubewright_controller as controller;
 pub use kubewright_manifests as manifests;
+#[cfg(feature = "policies")]
+pub use kubewright_policy as policy;
 pub use kubewright_review as review;
 pub use kubewright_server as server;
 #[cfg(feature = "testing")]

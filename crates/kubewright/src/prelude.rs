@@ -16,6 +16,8 @@ pub use kubewright_controller::{
 };
 pub use kubewright_manager::{App, Live, Needs};
 pub use kubewright_manifests::Install;
+#[cfg(feature = "policies")]
+pub use kubewright_policy::Policy;
 pub use kubewright_webhook::{
     Change, Connect, Create, Delete, Denial, FailurePolicy, Hook, MatchPolicy, Mutate, Mutated,
     Operation, OrDeny, Reject, Review, Rule, Selector, SideEffects, Undecodable, Update, Validate,

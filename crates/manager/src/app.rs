@@ -5,7 +5,7 @@ use kubewright_certificates::SharedAuthority;
 use kubewright_controller::{AnyController, LeaderElection};
 use kubewright_manifests::Install;
 use kubewright_server::Readiness;
-use kubewright_webhook::Webhooks;
+use kubewright_webhook::{KubernetesVersion, Webhooks};
 use serde_json::Value;
 
 use crate::trust::Publish;
@@ -126,6 +126,34 @@ impl App {
     /// ```
     pub fn webhooks(mut self, webhooks: Webhooks) -> Self {
         self.webhooks = webhooks;
+        self
+    }
+
+    /// Sets the oldest version of Kubernetes that the program is installed on. Policies that API servers of this version cannot evaluate
+    /// become webhooks of the program, which decide the same. Default: the newest one.
+    ///
+    /// The flag `--kubernetes` of the program's commands takes its place. Call this after [`webhooks`](Self::webhooks).
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kubewright_manager::App;
+    /// use kubewright_webhook::{Change, ClusterPolicy, Review, Validated, Webhooks, validating};
+    /// use serde_json::json;
+    ///
+    /// async fn lenient(_: Change<Pod>, _: Review) -> Validated {
+    ///     Ok(())
+    /// }
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let policy = ClusterPolicy::new(validating("lenient", lenient), json!({}), json!({}));
+    /// let app = App::new("policy").webhooks(Webhooks::new("policy.example.com").with(policy));
+    /// assert!(!app.has_webhooks());
+    /// assert!(app.kubernetes("1.29".parse()?).has_webhooks());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn kubernetes(mut self, oldest: KubernetesVersion) -> Self {
+        self.webhooks = self.webhooks.for_kubernetes(oldest);
         self
     }
 
@@ -423,6 +451,13 @@ impl App {
     #[must_use]
     pub fn configuration_name(&self) -> &str {
         self.configuration.as_deref().unwrap_or(&self.name)
+    }
+
+    /// The name of the webhook configurations, if it is another one than that of the program.
+    pub(crate) fn prefix(&self) -> Option<&str> {
+        self.configuration
+            .as_deref()
+            .filter(|name| *name != self.name)
     }
 
     pub(crate) fn version_number(&self) -> Option<&str> {

@@ -9,6 +9,7 @@ use clap::parser::ValueSource;
 use clap::{ArgAction, ArgMatches, Args, Command, FromArgMatches, Subcommand, ValueEnum};
 use kubewright_manifests::Endpoint;
 use kubewright_server::ClientCheck;
+use kubewright_webhook::KubernetesVersion;
 
 use crate::deployment::Files;
 use crate::logging::{Levels, LogFormat};
@@ -47,6 +48,9 @@ pub(crate) struct RunFlags {
 
     #[command(flatten)]
     pub(crate) identity: IdentityFlags,
+
+    #[command(flatten)]
+    pub(crate) policies: PolicyFlags,
 
     #[arg(
         long,
@@ -124,6 +128,16 @@ pub(crate) struct RunFlags {
     #[cfg(feature = "otlp")]
     #[command(flatten)]
     pub(crate) traces: TraceFlags,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PolicyFlags {
+    #[arg(
+        long = "kubernetes",
+        value_name = "VERSION",
+        help = "Oldest version of Kubernetes to support, such as 1.29: policies that it cannot evaluate become webhooks"
+    )]
+    pub(crate) oldest: Option<KubernetesVersion>,
 }
 
 #[derive(Debug, Args)]
@@ -243,6 +257,9 @@ pub(crate) enum ApiServerFile {
 pub(crate) struct ManifestFlags {
     #[command(flatten)]
     endpoint: EndpointFlags,
+
+    #[command(flatten)]
+    pub(crate) policies: PolicyFlags,
 
     #[arg(
         long,

@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 
 use kube::Client;
 use kubewright_certificates::{CertificateSource, SharedSource, TrustBundle};
-use kubewright_manifests::{Endpoint, ManifestError, Manifests, Permissions, PolicyRule};
+use kubewright_manifests::{Endpoint, ManifestError, Manifests, Permissions, PolicyRule, policies};
 use kubewright_server::{ClientCheck, Drain, Readiness};
+use kubewright_webhook::KubernetesVersion;
 
 use crate::background::Background;
 use crate::diagnostics::{Addresses, Diagnostics};
@@ -247,6 +248,14 @@ impl Program {
         self
     }
 
+    /// Supports clusters of this version, if one is given.
+    pub(crate) fn for_kubernetes(self, oldest: Option<KubernetesVersion>) -> Self {
+        match oldest {
+            Some(oldest) => self.map_app(|app| app.kubernetes(oldest)),
+            None => self,
+        }
+    }
+
     pub(crate) fn map_app(mut self, change: impl FnOnce(App) -> App) -> Self {
         self.app = change(self.app);
         self
@@ -293,6 +302,21 @@ impl Program {
             }
         }
         crds.into_iter().collect()
+    }
+
+    /// Makes the policies of the program that API servers evaluate, each with its binding.
+    ///
+    /// ```
+    #[doc = include_str!("policy.md")]
+    /// assert!(Program::new(app).policies()?.objects().is_empty(), "its hooks are webhooks");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When an API server would not accept one of them.
+    pub fn policies(&self) -> Result<Manifests, ManifestError> {
+        policies(self.app.hooks(), self.app.prefix())
     }
 
     /// Returns the roles that grant what the program has requested from [`Needs`], and nothing else.

@@ -178,6 +178,7 @@ fn perform(
 ) -> Result<ExitCode, CommandError> {
     match task {
         Task::Run(flags) => {
+            let program = program.for_kubernetes(flags.policies.oldest);
             let is_certain = flags.identity.is_given() || program.app().authority().is_some();
             if program.app().has_webhooks() && !is_certain {
                 return refuse(&no_identity());
@@ -213,6 +214,7 @@ fn manifests(
     options: Vec<String>,
     output: Output<'_>,
 ) -> Result<(), CommandError> {
+    let program = program.for_kubernetes(flags.policies.oldest);
     if let Some(endpoint) = flags.endpoint() {
         let trust = flags.ca_file.as_deref().map(read_trust).transpose()?;
         return print(&program.manifests(endpoint, trust.as_ref())?, output);
@@ -220,6 +222,11 @@ fn manifests(
     let files = flags.files();
     let program = program.installed(|install| {
         let install = install.arguments(options);
+        // The program serves the webhooks that its manifests declare.
+        let install = match flags.policies.oldest {
+            Some(oldest) => install.arguments([format!("--kubernetes={oldest}")]),
+            None => install,
+        };
         let install = match flags.namespace {
             Some(namespace) => install.namespace(namespace),
             None => install,

@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use kubewright_certificates::{CertificateSource, TrustBundle};
-use kubewright_manifests::{Endpoint, ManifestError, Manifests, WebhookConfigurations};
+use kubewright_manifests::{Endpoint, ManifestError, Manifests, WebhookConfigurations, policies};
 use kubewright_server::{Bound, Readiness};
 use kubewright_webhook::Webhooks;
 
@@ -349,8 +349,10 @@ pub(crate) fn manifests(
 ) -> Result<Manifests, ManifestError> {
     let configurations =
         WebhookConfigurations::new(app.configuration_name(), app.hooks(), endpoint);
-    match trust.filter(|trust| !trust.is_empty()) {
+    let configurations = match trust.filter(|trust| !trust.is_empty()) {
         Some(trust) => configurations.trusting(trust.to_pem()).build(),
         None => configurations.build(),
-    }
+    };
+    let policies = policies(app.hooks(), app.prefix())?;
+    Ok(configurations?.into_iter().chain(policies).collect())
 }

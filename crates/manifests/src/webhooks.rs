@@ -358,7 +358,7 @@ fn ca_bundle(pem: &str) -> Result<String, ManifestError> {
     Ok(STANDARD.encode(pem))
 }
 
-fn rule(rule: &Rule) -> Value {
+pub(crate) fn rule(rule: &Rule) -> Value {
     let operations: Vec<&str> = rule
         .operations
         .iter()
@@ -378,7 +378,7 @@ fn rule(rule: &Rule) -> Value {
     })
 }
 
-fn selector(selector: &Selector) -> Value {
+pub(crate) fn selector(selector: &Selector) -> Value {
     let mut labels = Map::new();
     let mut expressions = Vec::new();
     let mut expect = |key: &str, operator: &str, values: &[String]| {

@@ -8,6 +8,8 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use serde_json::{Map, Value, json};
 
+use crate::policies;
+
 /// Names, labels and selectors of one test cluster.
 #[derive(Clone, Debug)]
 pub(crate) struct Isolation {
@@ -69,6 +71,10 @@ impl Isolation {
         let name = configuration["metadata"]["name"]
             .as_str()
             .unwrap_or("webhooks");
+        if policies::is_one(configuration) {
+            self.narrow_policy(&mut narrow);
+            return narrow;
+        }
         narrow["metadata"]["name"] = self.own(name).into();
         let Some(webhooks) = narrow["webhooks"].as_array_mut() else {
             return narrow;
@@ -88,6 +94,39 @@ impl Isolation {
         }
         webhooks.extend(probe);
         narrow
+    }
+
+    /// Makes a policy, or a binding, one of this test cluster alone. Its name begins with that of the program's configurations, which
+    /// is unique.
+    fn narrow_policy(&self, policy: &mut Value) {
+        for name in ["/metadata/name", "/spec/policyName"] {
+            if let Some(Value::String(name)) = policy.pointer_mut(name)
+                && !name.contains(&self.id)
+            {
+                *name = format!("{name}.{}", self.id);
+            }
+        }
+        if let Some(constraints) = policy.pointer_mut("/spec/matchConstraints") {
+            constraints["namespaceSelector"]["matchLabels"][LABEL] = self.id.as_str().into();
+        }
+    }
+
+    /// What matches the probe of a policy: objects with a label of this name in the namespaces of this test cluster.
+    pub(crate) fn probe_of_policies(&self, name: &str) -> (Value, Value) {
+        let labels = json!({PROBE_LABEL: name});
+        let constraints = json!({
+            "namespaceSelector": {"matchLabels": {LABEL: self.id}},
+            "objectSelector": {"matchLabels": labels},
+            "resourceRules": [{
+                "apiGroups": [PROBE_GROUP], "apiVersions": ["v1"], "resources": [PROBE_RESOURCE], "operations": ["CREATE"],
+            }],
+        });
+        let probe = json!({
+            "apiVersion": format!("{PROBE_GROUP}/v1"),
+            "kind": "Lease",
+            "metadata": {"generateName": "probe-", "labels": labels},
+        });
+        (constraints, probe)
     }
 
     /// A webhook at the address of another one, with a path that no handler serves.

@@ -8,6 +8,7 @@
 //! and nothing else.
 
 mod account;
+mod agree;
 mod apply;
 mod cluster;
 #[cfg(unix)]
@@ -19,6 +20,8 @@ mod host;
 mod isolation;
 mod outcome;
 mod permissions;
+mod policies;
+mod policy_probe;
 mod published;
 mod recorded;
 mod round_trips;
@@ -29,6 +32,7 @@ mod shared;
 mod user;
 mod witness;
 
+pub use agree::{Agreed, PoliciesAgree, policies_agree, type_check};
 pub use apply::apply;
 pub use cluster::{Builder, Object, TestCluster};
 #[cfg(unix)]

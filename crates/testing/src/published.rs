@@ -17,7 +17,7 @@ pub(crate) async fn filled(client: &Client, object: &Value) {
     .await;
 }
 
-/// Where an object is: a webhook configuration or a definition.
+/// Where an object is: a webhook configuration, a policy, its binding, or a definition.
 pub(crate) fn path_of(object: &Value) -> String {
     let collection = match object["kind"].as_str() {
         Some("MutatingWebhookConfiguration") => {
@@ -25,6 +25,18 @@ pub(crate) fn path_of(object: &Value) -> String {
         }
         Some("ValidatingWebhookConfiguration") => {
             "admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+        }
+        Some("MutatingAdmissionPolicy") => {
+            "admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
+        }
+        Some("MutatingAdmissionPolicyBinding") => {
+            "admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings"
+        }
+        Some("ValidatingAdmissionPolicy") => {
+            "admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+        }
+        Some("ValidatingAdmissionPolicyBinding") => {
+            "admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
         }
         _ => "apiextensions.k8s.io/v1/customresourcedefinitions",
     };

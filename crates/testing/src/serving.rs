@@ -10,13 +10,13 @@ use kubewright_manifests::{Endpoint, Manifests};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-use crate::fail;
+use crate::{fail, policies};
 
 /// A program behind a socket of its own. It stops when this is dropped.
 pub(crate) struct Serving {
     name: String,
     conditions: Conditions,
-    manifests: Option<Manifests>,
+    manifests: Manifests,
     has_authority: bool,
     /// Why it has ended, which no program under test should do.
     ended: Arc<OnceLock<String>>,
@@ -32,12 +32,14 @@ impl Serving {
         let name = program.app().name().to_owned();
         let socket = SocketAddr::from((address, 0));
         if !program.app().has_webhooks() {
+            let policies = program.policies();
+            let policies = policies.unwrap_or_else(|error| cannot("be declared", &error));
             let started = program.start().await;
             let started = started.unwrap_or_else(|error| cannot("be started", &error));
             let readiness = started.readiness();
             let running = started.run(std::future::pending());
             let conditions = Box::new(move || readiness.conditions());
-            return Self::running(name, conditions, None, running);
+            return Self::running(name, conditions, policies, running);
         }
         if program.app().authority().is_some() {
             let program = program.reached_as([address.to_string()]);
@@ -62,13 +64,13 @@ impl Serving {
         let readiness = serving.readiness();
         let running = serving.run(std::future::pending());
         let conditions = Box::new(move || readiness.conditions());
-        Self::running(name, conditions, Some(manifests), running)
+        Self::running(name, conditions, manifests, running)
     }
 
     fn running(
         name: String,
         conditions: Conditions,
-        manifests: Option<Manifests>,
+        manifests: Manifests,
         running: impl Future<Output = Result<(), RunError>> + Send + 'static,
     ) -> Self {
         let ended = Arc::new(OnceLock::new());
@@ -104,12 +106,9 @@ impl Serving {
     }
 
     /// Those of them in which the program itself writes by which authority it is known.
-    pub(crate) fn configurations_to_fill(&self) -> &[Value] {
-        if self.has_authority {
-            self.configurations()
-        } else {
-            &[]
-        }
+    pub(crate) fn configurations_to_fill(&self) -> impl Iterator<Item = &Value> {
+        let configurations = self.configurations().iter();
+        configurations.filter(|object| self.has_authority && !policies::is_one(object))
     }
 
     /// Why it has ended, if it has.
@@ -117,9 +116,9 @@ impl Serving {
         self.ended.get().map(String::as_str)
     }
 
-    /// The webhook configurations that lead here.
+    /// The webhook configurations that lead here, and the policies that API servers evaluate.
     pub(crate) fn configurations(&self) -> &[Value] {
-        self.manifests.as_ref().map_or(&[], Manifests::objects)
+        self.manifests.objects()
     }
 }
 

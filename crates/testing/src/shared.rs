@@ -13,6 +13,8 @@ use crate::fail;
 use crate::faults::WayLayer;
 use crate::isolation::Isolation;
 use crate::outcome::Outcome;
+use crate::policies;
+use crate::policy_probe::Probe;
 use crate::published::path_of;
 use crate::witness::WitnessLayer;
 
@@ -198,6 +200,15 @@ impl Shared {
 
     /// Waits until the API server goes by a webhook configuration that was installed.
     pub(crate) async fn called(&self, configuration: &Value) {
+        if policies::is_one(configuration) {
+            if configuration["kind"]
+                .as_str()
+                .is_some_and(|kind| kind.ends_with("Binding"))
+            {
+                self.policies_evaluated(configuration).await;
+            }
+            return;
+        }
         let webhooks = configuration["webhooks"].as_array();
         if webhooks.is_none_or(Vec::is_empty) {
             return;
@@ -258,6 +269,18 @@ impl Shared {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(50));
         }
+    }
+
+    /// Waits until the API server evaluates the policies of a kind that were installed: it learns of them in their order, so that a
+    /// later one shows it.
+    async fn policies_evaluated(&self, binding: &Value) {
+        let probe = Probe::beside(binding, &self.isolation);
+        for object in &probe.objects {
+            self.installed(path_of(object));
+            Outcome::new(apply(&self.client(), &self.namespace(), object).await).expect_allowed();
+        }
+        let path = self.isolation.probe_path();
+        probe.answered(&self.client(), &path, WEBHOOK_TIMEOUT).await;
     }
 
     fn installed(&self, path: String) {

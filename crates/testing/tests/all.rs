@@ -14,12 +14,14 @@ mod control_plane;
 #[cfg(unix)]
 mod control_plane_errors;
 mod conversions;
+mod expressions;
 mod faults;
 mod metrics_page;
 mod not_implemented_page;
 mod observed;
 mod permissions;
 mod pods;
+mod policies_agree;
 mod programs;
 #[cfg(feature = "real")]
 mod servers;

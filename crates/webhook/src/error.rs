@@ -80,4 +80,24 @@ pub enum DeclarationError {
     /// A hook that takes no reviews.
     #[error("the hook `{0}` takes no version of the review protocol, or one twice")]
     ReviewVersions(String),
+    /// An API server does not accept a policy.
+    #[error("the policy `{policy}` is invalid: {why}")]
+    Policy {
+        /// The policy.
+        policy: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A cluster is too old for a policy that no webhook can decide.
+    #[error(
+        "the policy `{policy}` cannot be a webhook, which clusters of Kubernetes {version} need: {why}"
+    )]
+    NoWebhook {
+        /// The policy.
+        policy: String,
+        /// The version of the oldest cluster.
+        version: crate::KubernetesVersion,
+        /// Why no webhook can decide it.
+        why: String,
+    },
 }

@@ -83,6 +83,7 @@ mod handler;
 mod hook;
 mod observer;
 mod outcomes;
+mod policy;
 mod refusal;
 mod review;
 mod room;
@@ -110,6 +111,7 @@ pub use kubewright_review::{
 };
 pub use observer::{Answered, Decision};
 pub use outcomes::Outcomes;
+pub use policy::{ClusterPolicy, KubernetesVersion, NoKubernetesVersion, PolicyDeclaration};
 pub use review::{Review, ReviewBuilder, User};
 pub use selector::{Requirement, Selector};
 pub use verdict::{Denial, Mutated, OrDeny, Reject, Validated, deny, fail};

@@ -354,6 +354,23 @@ impl Review {
         self.notes(|notes| notes.annotations.clone())
     }
 
+    /// Returns the JSON of the object as the API server sent it, with the changes of earlier handlers of the same hook, or `None`
+    /// where there is none: for DELETE, and in a test that calls a handler as a function.
+    pub fn object_json(&self) -> Option<&str> {
+        self.0.request.object()
+    }
+
+    /// Returns the JSON of the object before the change as the API server sent it, or `None` where there is none: for CREATE, and in
+    /// a test that calls a handler as a function.
+    pub fn old_object_json(&self) -> Option<&str> {
+        self.0.request.old_object()
+    }
+
+    /// Returns the sub-resource that the client asked for, if the review is of an equivalent one.
+    pub fn request_sub_resource(&self) -> Option<&str> {
+        some(self.0.request.request_sub_resource())
+    }
+
     pub(crate) fn request(&self) -> &AdmissionReview {
         &self.0.request
     }

@@ -10,6 +10,7 @@ use crate::error::DeclarationError;
 use crate::hook::Hook;
 use crate::observer::{Answered, Observer};
 use crate::outcomes::Outcomes;
+use crate::policy::{ClusterPolicy, KubernetesVersion, PolicyDeclaration};
 use crate::room::Room;
 use kubewright_review::Operation;
 
@@ -57,20 +58,33 @@ pub(crate) struct Inner {
     domain: String,
     pub(crate) hooks: Vec<Arc<Hook>>,
     pub(crate) conversions: Vec<Arc<Conversion>>,
+    policies: Vec<ClusterPolicy>,
+    oldest: Option<KubernetesVersion>,
     pub(crate) body_limit: usize,
     room: OnceLock<Room>,
     checked: OnceLock<Result<(), DeclarationError>>,
     pub(crate) observer: Observer,
 }
 
-/// What [`Webhooks`] consist of: hooks, and conversions.
+/// What [`Webhooks`] consist of: hooks, conversions, and policies.
 #[derive(Debug)]
-#[expect(clippy::exhaustive_enums, reason = "API servers call for these two")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "API servers call for two, and evaluate the third"
+)]
 pub enum Part {
     /// A hook of admission.
     Hook(Box<Hook>),
     /// A conversion.
     Conversion(Box<Conversion>),
+    /// A policy.
+    Policy(Box<ClusterPolicy>),
+}
+
+impl From<ClusterPolicy> for Part {
+    fn from(policy: ClusterPolicy) -> Self {
+        Self::Policy(Box::new(policy))
+    }
 }
 
 impl From<Hook> for Part {
@@ -109,6 +123,8 @@ impl Webhooks {
                 domain: domain.into(),
                 hooks: Vec::new(),
                 conversions: Vec::new(),
+                policies: Vec::new(),
+                oldest: None,
                 body_limit: 7 * 1024 * 1024,
                 room: OnceLock::new(),
                 checked: OnceLock::new(),
@@ -117,7 +133,7 @@ impl Webhooks {
         }
     }
 
-    /// Adds a hook, or a conversion.
+    /// Adds a hook, a conversion, or a policy.
     ///
     /// ```
     #[doc = include_str!("images.md")]
@@ -134,9 +150,54 @@ impl Webhooks {
         match part.into() {
             Part::Hook(hook) => inner.hooks.push(Arc::new(*hook)),
             Part::Conversion(conversion) => inner.conversions.push(Arc::new(*conversion)),
+            Part::Policy(policy) => {
+                inner.hooks.extend(policy.as_hook(inner.oldest).cloned());
+                inner.policies.push(*policy);
+            }
         }
         inner.checked = OnceLock::new();
         self
+    }
+
+    /// Sets the oldest version of Kubernetes that has to be served. Policies of kinds that it does not have become hooks of these
+    /// webhooks, which decide the same. Default: clusters have all kinds of policies.
+    ///
+    /// ```
+    #[doc = include_str!("images.md")]
+    /// use kubewright_webhook::{ClusterPolicy, Webhooks, validating};
+    /// use serde_json::json;
+    ///
+    /// let policy = ClusterPolicy::new(validating("images", images), json!({}), json!({}));
+    /// let webhooks = Webhooks::new("policy.example.com").with(policy);
+    /// assert_eq!((webhooks.policies().len(), webhooks.declarations().len()), (1, 0));
+    /// let webhooks = webhooks.for_kubernetes("1.29".parse()?);
+    /// assert_eq!((webhooks.policies().len(), webhooks.declarations().len()), (0, 1));
+    /// # Ok::<(), kubewright_webhook::NoKubernetesVersion>(())
+    /// ```
+    pub fn for_kubernetes(mut self, oldest: KubernetesVersion) -> Self {
+        let inner = Arc::make_mut(&mut self.inner);
+        let policies = &inner.policies;
+        inner.hooks.retain(|hook| {
+            let mut policies = policies.iter();
+            !policies.any(|policy| Arc::ptr_eq(&policy.hook, hook))
+        });
+        inner.oldest = Some(oldest);
+        let hooks = inner.policies.iter();
+        inner
+            .hooks
+            .extend(hooks.filter_map(|policy| policy.as_hook(Some(oldest)).cloned()));
+        inner.checked = OnceLock::new();
+        self
+    }
+
+    /// Returns what the policies and their bindings say that API servers evaluate, in the order in which they were added.
+    pub fn policies(&self) -> Vec<PolicyDeclaration> {
+        let oldest = self.inner.oldest;
+        let policies = self.inner.policies.iter();
+        policies
+            .filter(|policy| policy.as_hook(oldest).is_none())
+            .map(|policy| policy.declaration(&self.inner.domain))
+            .collect()
     }
 
     /// Sets the largest body that is read, in bytes. The default is 7 MiB: two objects of at most 3 MiB, and the rest.
@@ -323,6 +384,7 @@ impl Webhooks {
                 return Err(DeclarationError::NameClash(name));
             }
         }
+        self.check_policies(&mut names)?;
         let mut definitions = HashSet::new();
         for conversion in &self.inner.conversions {
             let known = conversion.known.as_ref().map_err(Clone::clone)?;
@@ -342,6 +404,37 @@ impl Webhooks {
                     first,
                     second,
                 });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_policies(&self, names: &mut HashSet<String>) -> Result<(), DeclarationError> {
+        for policy in &self.inner.policies {
+            let declaration = policy.declaration(&self.inner.domain).declaration;
+            let name = declaration.name.clone();
+            if let Some(why) = policy.problem() {
+                let (policy, why) = (name, why.to_owned());
+                return Err(DeclarationError::Policy { policy, why });
+            }
+            let oldest = self.inner.oldest;
+            if policy.as_hook(oldest).is_some() {
+                // It was checked as a hook.
+                continue;
+            }
+            if let (Some(version), Err(why)) = (oldest, policy.hook())
+                && !version.has_policies(declaration.role)
+            {
+                let (policy, why) = (name, why.to_owned());
+                return Err(DeclarationError::NoWebhook {
+                    policy,
+                    version,
+                    why,
+                });
+            }
+            check_one(&declaration)?;
+            if !names.insert(name.clone()) {
+                return Err(DeclarationError::NameClash(name));
             }
         }
         Ok(())

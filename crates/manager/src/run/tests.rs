@@ -8,7 +8,8 @@ use kube::CustomResourceExt;
 use kube::core::ApiResource;
 use kubewright_certificates::Authority;
 use kubewright_controller::{Action, Context, Controller, Deleter, owned};
-use kubewright_webhook::{Change, Review, Validated, Webhooks, validating};
+use kubewright_manifests::Install;
+use kubewright_webhook::{Change, ClusterPolicy, Review, Validated, Webhooks, validating};
 use serde_json::{Value, json};
 
 use super::*;
@@ -77,6 +78,85 @@ fn everything_is_printed_unless_the_webhooks_are_asked_for() {
     assert_eq!(documents[2]["metadata"]["namespace"], "blue");
     let container = &documents[2]["spec"]["template"]["spec"]["containers"][0];
     assert_eq!(container["image"], "example/gardens:1.2.3");
+}
+
+/// A program with a policy, and with its certificates.
+fn with_policy(_: NoOptions, _: &mut Needs) -> App {
+    let spec = json!({"validations": [{"expression": "true"}]});
+    let hook = validating("images", allow);
+    let policy = ClusterPolicy::new(hook, spec, json!({"validationActions": ["Deny"]}));
+    let webhooks = Webhooks::new("policy.example.com").with(policy);
+    let install = Install::in_namespace("blue").certificates_in_secret("policy-certs");
+    App::new("policy").webhooks(webhooks).install(install)
+}
+
+fn printed(line: &str) -> Vec<Value> {
+    let mut text = Vec::new();
+    execute(line.split(' ').map(OsString::from), with_policy, &mut text).unwrap();
+    serde_saphyr::from_multiple(&String::from_utf8(text).unwrap()).unwrap()
+}
+
+fn kinds(objects: &[Value]) -> Vec<&str> {
+    let objects = objects.iter();
+    objects
+        .map(|object| object["kind"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn a_program_of_policies_alone_is_its_policies() {
+    let policies = printed("policy manifests");
+    assert_eq!(
+        kinds(&policies),
+        [
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding"
+        ]
+    );
+    assert_eq!(
+        policies[0]["metadata"],
+        json!({"name": "images.policy.example.com", "labels": {"app.kubernetes.io/name": "policy"}})
+    );
+    assert_eq!(
+        policies[1]["spec"],
+        json!({"policyName": "images.policy.example.com", "validationActions": ["Deny"]})
+    );
+}
+
+#[test]
+fn policies_are_webhooks_of_the_program_on_older_clusters() {
+    let objects = printed("policy manifests --kubernetes 1.29");
+    let all = kinds(&objects);
+    assert!(all.contains(&"Deployment") && all.contains(&"ValidatingWebhookConfiguration"));
+    assert!(!all.iter().any(|kind| kind.contains("AdmissionPolicy")));
+    let deployment = objects
+        .iter()
+        .find(|it| it["kind"] == "Deployment")
+        .unwrap();
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    let arguments = container["args"].as_array().unwrap();
+    assert!(
+        arguments.contains(&json!("--kubernetes=1.29")),
+        "the program serves the webhooks that its manifests declare: {arguments:?}"
+    );
+}
+
+#[test]
+fn the_webhooks_of_older_clusters_need_a_certificate() {
+    let run = |line: &str| {
+        let asked = command::parse::<NoOptions>(line.split(' ').map(OsString::from)).unwrap();
+        let Task::Run(flags) = asked.task else {
+            panic!("{:?}", asked.task)
+        };
+        let program = Program::new(|needs| with_policy(NoOptions {}, needs));
+        program
+            .for_kubernetes(flags.policies.oldest)
+            .app()
+            .has_webhooks()
+    };
+    assert!(!run("policy"));
+    assert!(run("policy --kubernetes 1.29"));
+    assert!(!run("policy run --kubernetes=1.30"));
 }
 
 #[test]

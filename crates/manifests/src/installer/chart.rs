@@ -73,6 +73,7 @@ impl Installer {
             ("templates/crds.yaml", installer.crds()),
             ("templates/program.yaml", installer.program()),
             ("templates/webhooks.yaml", installer.webhooks()),
+            ("templates/policies.yaml", installer.policies()),
         ] {
             if !manifests.objects().is_empty() {
                 tree = tree.with(path, template(&manifests.to_yaml()));

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::install::Mounted;
 use crate::{
     Break, Endpoint, Install, ManifestError, Manifests, Permissions, Tree, WebhookConfigurations,
-    breaks,
+    breaks, policies,
 };
 
 /// Checks that no webhook of a configuration that fails closed is called for what its own program takes to start, as
@@ -126,6 +126,14 @@ impl Parts {
     fn is_called(&self) -> bool {
         !self.webhooks.declarations().is_empty() || !self.webhooks.conversions().is_empty()
     }
+
+    /// Whether there is something to run: of a program with nothing but policies, API servers do everything.
+    fn runs(&self) -> bool {
+        self.webhooks.policies().is_empty()
+            || self.is_called()
+            || self.controllers != Controllers::None
+            || !self.permissions.is_empty()
+    }
 }
 
 /// Everything that installs a program: its objects, in the order in which they should be applied, as one stream or as files.
@@ -144,6 +152,7 @@ pub struct Installer {
     crds: Vec<Value>,
     program: Vec<Value>,
     webhooks: Vec<Value>,
+    policies: Vec<Value>,
 }
 
 impl Installer {
@@ -189,11 +198,17 @@ impl Installer {
                 }
             }
         }
+        let prefix = (parts.configuration != parts.name).then_some(&*parts.configuration);
         let mut installer = Self {
             name: parts.name.clone(),
-            program: settled.program(&crds),
+            program: if parts.runs() {
+                settled.program(&crds)
+            } else {
+                Vec::new()
+            },
             crds,
             webhooks,
+            policies: policies(&parts.webhooks, prefix)?.into_iter().collect(),
         };
         installer.finish(&settled)?;
         Ok(installer)
@@ -214,7 +229,11 @@ impl Installer {
     #[must_use]
     pub fn manifests(&self) -> Manifests {
         let parts = [&self.program[..self.namespaces()], &self.crds];
-        let rest = [&self.program[self.namespaces()..], &self.webhooks];
+        let rest = [
+            &self.program[self.namespaces()..],
+            &self.webhooks,
+            &self.policies,
+        ];
         parts.into_iter().chain(rest).flatten().cloned().collect()
     }
 
@@ -248,6 +267,12 @@ impl Installer {
     #[must_use]
     pub fn webhooks(&self) -> Manifests {
         self.webhooks.iter().cloned().collect()
+    }
+
+    /// Returns the policies that API servers evaluate, and their bindings.
+    #[must_use]
+    pub fn policies(&self) -> Manifests {
+        self.policies.iter().cloned().collect()
     }
 
     /// Finds what would break if the program's CustomResourceDefinitions replaced these, of a cluster or of a release.
@@ -299,6 +324,7 @@ impl Installer {
             ("crds.yaml", self.crds()),
             ("program.yaml", self.program()),
             ("webhooks.yaml", self.webhooks()),
+            ("policies.yaml", self.policies()),
         ];
         let files = files.into_iter();
         let files: Vec<_> = files
@@ -337,7 +363,8 @@ impl Installer {
             }
         }
         let objects = self.crds.iter_mut().chain(&mut self.program);
-        for object in objects.chain(&mut self.webhooks) {
+        let objects = objects.chain(&mut self.webhooks);
+        for object in objects.chain(&mut self.policies) {
             object["metadata"]["labels"][NAME] = json!(settled.parts.name);
         }
         for configuration in &self.webhooks {

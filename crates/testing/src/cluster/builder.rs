@@ -18,6 +18,7 @@ use crate::definitions;
 use crate::fail;
 use crate::faults::{Faults, WayLayer};
 use crate::host::{Host, Settings, webhook_address};
+use crate::policies;
 use crate::published;
 use crate::server::Server;
 use crate::serving::Serving;
@@ -535,7 +536,7 @@ impl Builder {
         }
         running.wait_for_programs().await;
         for program in &running.programs {
-            for configuration in program.configurations() {
+            for configuration in policies::telling(program.configurations()) {
                 running.host.called(configuration).await;
             }
         }

@@ -64,7 +64,20 @@ fn label(object: &Value) -> Option<&str> {
 const LABEL: &str = "app.kubernetes.io/name";
 
 /// What manifests have, in the order in which it goes.
-const CLUSTER: [(&str, &str); 5] = [
+const CLUSTER: [(&str, &str); 9] = [
+    (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicyBinding",
+    ),
+    (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicy",
+    ),
+    (
+        "admissionregistration.k8s.io/v1",
+        "MutatingAdmissionPolicyBinding",
+    ),
+    ("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"),
     (
         "admissionregistration.k8s.io/v1",
         "ValidatingWebhookConfiguration",

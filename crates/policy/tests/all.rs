@@ -1,0 +1,7 @@
+//! Policies of a program, in process and on its webhook.
+
+#![cfg(test)]
+
+mod declarations;
+mod types;
+mod webhook;
