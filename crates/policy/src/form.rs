@@ -70,8 +70,13 @@ fn validation(rule: &crate::parts::Rule) -> Value {
 pub(crate) fn binding(parts: &Parts, role: Role) -> Value {
     let mut binding = json!({});
     if role == Role::Validating {
-        let actions = parts.actions().iter();
-        binding["validationActions"] = actions.map(|action| json!(action.as_str())).collect();
+        binding["validationActions"] = match parts.shadow {
+            true => json!([Action::Audit.as_str()]),
+            false => {
+                let actions = parts.actions().iter();
+                actions.map(|action| json!(action.as_str())).collect()
+            }
+        };
     }
     if let Some(params) = &parts.params {
         binding["paramRef"] = params.reference();

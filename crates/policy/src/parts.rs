@@ -18,6 +18,8 @@ pub(crate) struct Parts {
     pub(crate) actions: Vec<Action>,
     pub(crate) lists: Lists,
     pub(crate) fails_open: bool,
+    /// Whether it decides without effect.
+    pub(crate) shadow: bool,
     pub(crate) problem: Option<String>,
 }
 

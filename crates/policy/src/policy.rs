@@ -297,6 +297,32 @@ impl<K: Object, R> Policy<K, R> {
         self.failure_policy(FailurePolicy::Ignore)
     }
 
+    /// Lets the policy decide without effect (shadow mode): it denies, warns of and changes nothing.
+    ///
+    /// A validating policy is bound with the action `Audit` alone: the API server counts what it would deny in
+    /// `apiserver_validating_admission_policy_check_total`, and notes it in the audit log. It has the failure policy Ignore, so an
+    /// expression that cannot be evaluated has no effect either. API servers have no such mode for policies that change objects, so
+    /// a mutating one is a webhook of the program, in [its shadow mode](Hook::shadow), on clusters of every version.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Pod;
+    /// use kubewright_policy::Policy;
+    /// use kubewright_webhook::{FailurePolicy, Mode, Webhooks};
+    /// use serde_json::json;
+    ///
+    /// let hosts = Policy::<Pod>::validating("hosts").rule("!object.spec.?hostNetwork.orValue(false)", "no host network");
+    /// let owner = Policy::<Pod>::mutating("owner").apply("Object{metadata: Object.metadata{labels: {'owner': 'ann'}}}");
+    /// let webhooks = Webhooks::new("example.com").with(hosts.shadow()).with(owner.shadow());
+    /// let policy = &webhooks.policies()[0];
+    /// assert_eq!(policy.binding["validationActions"], json!(["Audit"]));
+    /// assert_eq!(policy.declaration.failure_policy, FailurePolicy::Ignore);
+    /// let hook = &webhooks.declarations()[0];
+    /// assert_eq!((hook.name.as_str(), hook.mode), ("owner.example.com", Mode::Shadow));
+    /// ```
+    pub fn shadow(self) -> Self {
+        self.of_hook(Hook::shadow).part(|parts| parts.shadow = true)
+    }
+
     /// Returns the name.
     pub fn name(&self) -> &str {
         &self.name
@@ -388,8 +414,12 @@ impl<K: Object, R> Policy<K, R> {
             form::spec(&self.parts),
             form::binding(&self.parts, self.role),
         );
-        let problem = form::problem(&self.parts, self.role);
         let only_in_cluster = form::only_in_cluster(&self.parts, &compiled);
+        let problem = form::problem(&self.parts, self.role).or_else(|| {
+            let why = only_in_cluster.as_ref()?;
+            let is_trial = self.parts.shadow && self.role == Role::Mutating;
+            is_trial.then(|| format!("in shadow mode it has to be a webhook, and {why}"))
+        });
         let ready = Ready {
             parts: self.parts,
             compiled,

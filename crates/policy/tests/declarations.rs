@@ -45,6 +45,17 @@ fn a_policy_without_rules_is_refused() {
 }
 
 #[test]
+fn a_shadow_of_changes_that_no_webhook_can_decide_is_refused() {
+    let asks = "authorizer.group('').resource('pods').check('get').allowed() ? Object{} : Object{}";
+    let why = problem(changes().apply(asks).shadow());
+    assert!(
+        why.starts_with("in shadow mode it has to be a webhook, and it asks the authorizer"),
+        "{why}"
+    );
+    assert_eq!(checked(changes().apply(asks)), Ok(()));
+}
+
+#[test]
 fn an_expression_that_does_not_compile_is_refused_with_its_place() {
     let why = problem(pods().rule("object.spec.containers.all(c,)", "no"));
     let place = format!("{}:{}:", file!(), line!() - 1);

@@ -171,3 +171,32 @@ async fn an_object_of_another_kind_is_no_object_of_the_policy() {
     let (code, _) = ask(served(policy), "CREATE", object, Value::Null).await;
     assert_eq!(code, 422);
 }
+
+#[tokio::test]
+async fn a_shadow_notes_what_it_would_deny_and_allows() {
+    let two = json!({"a": "", "b": ""});
+    let allowed = created(sizes().shadow(), two).await;
+    assert_eq!(allowed["allowed"], true);
+    assert_eq!(
+        allowed["auditAnnotations"]["shadow"],
+        "denied: have one key"
+    );
+}
+
+#[tokio::test]
+async fn a_shadow_of_changes_is_a_webhook_and_changes_nothing() {
+    let policy = Policy::<ConfigMap>::mutating("owner")
+        .apply("Object{metadata: Object.metadata{labels: {'owner': 'ann'}}}")
+        .shadow();
+    let webhooks = Webhooks::new("example.com").with(policy);
+    assert_eq!(webhooks.check(), Ok(()));
+    assert!(webhooks.policies().is_empty());
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}});
+    let (code, review) = ask(webhooks, "CREATE", object, Value::Null).await;
+    assert_eq!(code, 200, "{review}");
+    let answer = &review["response"];
+    assert_eq!(answer["allowed"], true);
+    assert_eq!(answer["patch"], Value::Null);
+    let noted = answer["auditAnnotations"]["shadow"].as_str().unwrap();
+    assert!(noted.starts_with("changed"), "{noted}");
+}

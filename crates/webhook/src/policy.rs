@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::declaration::{Declaration, Role};
+use crate::declaration::{Declaration, Mode, Role};
 use crate::hook::Hook;
 
 /// A policy as a part of [`Webhooks`](crate::Webhooks): what an API server evaluates, and the hook that decides the same on
@@ -133,10 +133,12 @@ impl ClusterPolicy {
         }
     }
 
-    /// The hook, where the policy is one on clusters of this version or newer ones.
+    /// The hook, where the policy is one on clusters of this version or newer ones, or cannot be anything else.
     pub(crate) fn as_hook(&self, oldest: Option<KubernetesVersion>) -> Option<&Arc<Hook>> {
         let is_old = oldest.is_some_and(|oldest| !oldest.has_policies(self.hook.role));
-        (is_old && self.only_in_cluster.is_none()).then_some(&self.hook)
+        // API servers change each object that a MutatingAdmissionPolicy matches.
+        let is_trial = self.hook.mode == Mode::Shadow && self.hook.role == Role::Mutating;
+        ((is_old || is_trial) && self.only_in_cluster.is_none()).then_some(&self.hook)
     }
 
     pub(crate) fn problem(&self) -> Option<&str> {

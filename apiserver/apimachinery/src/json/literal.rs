@@ -20,7 +20,6 @@ pub fn number_as_written<'a>(json: &'a [u8], number: &str) -> Option<&'a str> {
                 let length = rest.iter().take_while(|byte| is_part(byte)).count();
                 let (literal, beyond) = rest.split_at(length);
                 let literal = std::str::from_utf8(literal).ok()?;
-                #[expect(clippy::float_cmp, reason = "both are read from decimal digits")]
                 if literal.parse() == Ok(wanted) {
                     return Some(literal);
                 }
@@ -36,9 +35,8 @@ pub fn number_as_written<'a>(json: &'a [u8], number: &str) -> Option<&'a str> {
 fn after_string(mut rest: &[u8]) -> &[u8] {
     loop {
         rest = match rest {
-            [b'\\', _, after @ ..] => after,
             [b'"', after @ ..] => return after,
-            [_, after @ ..] => after,
+            [b'\\', _, after @ ..] | [_, after @ ..] => after,
             [] => return rest,
         };
     }
