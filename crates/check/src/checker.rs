@@ -40,6 +40,7 @@ pub struct Checker {
 
 /// What a check found.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Report {
     /// The findings, in the order of their sources and positions.
     pub findings: Vec<Finding>,
@@ -53,6 +54,7 @@ pub struct Report {
 
 /// An object that was checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Checked {
     /// The name of its source.
     pub source: String,
@@ -68,6 +70,10 @@ pub struct Checked {
 
 /// What came of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "an object is accepted, refused or of an unknown kind"
+)]
 pub enum Outcome {
     /// The API server accepts it: the object as it would be stored.
     Accepted(Value),
@@ -265,12 +271,11 @@ impl Checker {
                 }
                 continue;
             };
-            if kind.namespaced {
-                if manifest.namespace().is_empty()
-                    && let Some(metadata) = manifest.object.part("metadata")
-                {
-                    metadata.put("namespace", self.namespace.as_str());
-                }
+            if kind.namespaced
+                && manifest.namespace().is_empty()
+                && let Some(metadata) = manifest.object.part("metadata")
+            {
+                metadata.put("namespace", self.namespace.as_str());
             }
             run.of_object.clear();
             let mut answer = cluster.apply(&manifest, &kind, write).await;
@@ -292,9 +297,10 @@ impl Checker {
             if own && succeeded && is_namespace(&manifest) {
                 cluster.default_account(manifest.name()).await;
             }
-            let outcome = match succeeded {
-                true => Outcome::Accepted(answer.body),
-                false => Outcome::Refused(answer.body),
+            let outcome = if succeeded {
+                Outcome::Accepted(answer.body)
+            } else {
+                Outcome::Refused(answer.body)
             };
             checked.push(self.checked(manifest, outcome, answer.warnings));
         }

@@ -1,6 +1,7 @@
 //! The embedded API server, asked as kubectl asks.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
@@ -39,7 +40,7 @@ pub(crate) struct Cluster {
 /// One kind that is served.
 #[derive(Clone, Debug)]
 pub(crate) struct Kind {
-    kind: String,
+    name: String,
     pub(crate) plural: String,
     pub(crate) namespaced: bool,
 }
@@ -99,7 +100,7 @@ impl Cluster {
             self.kinds.insert(api_version.to_owned(), kinds);
         }
         let mut kinds = self.kinds.get(api_version)?.iter();
-        kinds.find(|kind| kind.kind == manifest.kind()).cloned()
+        kinds.find(|kind| kind.name == manifest.kind()).cloned()
     }
 
     async fn discover(&self, api_version: &str) -> Vec<Kind> {
@@ -108,7 +109,7 @@ impl Cluster {
         let resources = answer.body.list("resources").iter();
         let main = resources.filter(|resource| !resource.text("name").contains('/'));
         main.map(|resource| Kind {
-            kind: resource.text("kind").to_owned(),
+            name: resource.text("kind").to_owned(),
             plural: resource.text("name").to_owned(),
             namespaced: resource.flag("namespaced"),
         })
@@ -394,7 +395,10 @@ fn encoded(segment: &str) -> String {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
                 path.push(char::from(byte));
             }
-            other => path.push_str(&format!("%{other:02X}")),
+            other => {
+                // Writing to a String cannot fail.
+                _ = write!(path, "%{other:02X}");
+            }
         }
     }
     path

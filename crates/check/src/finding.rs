@@ -8,6 +8,10 @@ use serde::Serialize;
 /// How serious a finding is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "errors fail a check, and warnings do not"
+)]
 pub enum Severity {
     /// The API server accepts the object and warns.
     Warning,
@@ -18,6 +22,7 @@ pub enum Severity {
 /// The object that a finding is about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ObjectReference {
     /// Its API version, such as `apps/v1`.
     pub api_version: String,
@@ -32,6 +37,7 @@ pub struct ObjectReference {
 
 /// A position in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[non_exhaustive]
 pub struct Position {
     /// The line, from 1.
     pub line: usize,
@@ -41,6 +47,7 @@ pub struct Position {
 
 /// A piece of a source.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Location {
     /// The name of the source.
     pub source: String,
@@ -55,6 +62,7 @@ pub struct Location {
 
 /// Another place that explains a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Related {
     /// Where it is.
     pub location: Location,
@@ -64,6 +72,7 @@ pub struct Related {
 
 /// One diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Finding {
     /// How serious it is.
     pub severity: Severity,

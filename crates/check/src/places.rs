@@ -151,7 +151,7 @@ impl Places {
         match &self.nodes[from.node].content {
             Content::Mapping(_) => {
                 let (entry, rest) = self.longest(from.node, path, &mut Vec::new())?;
-                let alias = entry.merged.or_else(|| from.alias.clone());
+                let alias = entry.through.or_else(|| from.alias.clone());
                 let found = Found {
                     node: entry.value,
                     key: Some(entry.key),
@@ -245,7 +245,7 @@ impl Places {
                 let merged = Merged {
                     key: entry.key,
                     value: entry.value,
-                    merged: None,
+                    through: None,
                 };
                 best = Some((merged, rest));
             }
@@ -261,7 +261,7 @@ impl Places {
                 }
                 seen.push(source);
                 if let Some((mut entry, rest)) = self.longest(source, path, seen) {
-                    entry.merged = Some(self.nodes[merge.value].bytes.clone());
+                    entry.through = Some(self.nodes[merge.value].bytes.clone());
                     return Some((entry, rest));
                 }
             }
@@ -278,7 +278,7 @@ impl Places {
         match &self.nodes[node].content {
             Content::Sequence(items) => items
                 .iter()
-                .flat_map(|item| match self.nodes[*item].content {
+                .filter_map(|item| match self.nodes[*item].content {
                     Content::Alias(to) => Some(to),
                     Content::Mapping(_) => Some(*item),
                     _ => None,
@@ -300,7 +300,7 @@ struct Merged {
     key: usize,
     value: usize,
     /// The merge key's value, if the entry comes through one.
-    merged: Option<Bytes>,
+    through: Option<Bytes>,
 }
 
 #[derive(Default)]
@@ -429,7 +429,7 @@ fn key_and_value(text: &str) -> Option<(&str, &str)> {
 
 fn not_yaml(source: &str, error: &ScanError) -> NotYaml {
     let at = error.marker().byte_offset().unwrap_or_default();
-    let why = error.info().to_owned();
+    let why = error.info().clone();
     // The parser marks where the text with the tab begins.
     let tab = source.get(at..).filter(|_| why.ends_with("found a tab"));
     let tab = tab.and_then(|rest| rest.find('\t'));

@@ -14,6 +14,10 @@ const EXTENSIONS: [&str; 3] = ["json", "yaml", "yml"];
 
 /// A file, or standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "callers make sources of any text"
+)]
 pub struct Source {
     /// What diagnostics call it: the path as it was given.
     pub name: String,
@@ -23,6 +27,10 @@ pub struct Source {
 
 /// What a source is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "an object is on the cluster before or is checked"
+)]
 pub enum Role {
     /// Its objects are on the cluster before: definitions, policies and their bindings, and params.
     Cluster,
@@ -32,6 +40,10 @@ pub enum Role {
 
 /// A file or a folder that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "callers make sources of any text"
+)]
 pub struct Unreadable {
     /// The path.
     pub name: String,
@@ -160,9 +172,8 @@ impl Walk {
                     }
                 }
                 Ok(metadata) if metadata.is_file() && is_manifest(&path) => self.files.push(path),
-                Ok(_) => {}
                 Err(error) if is_manifest(&path) => self.refuse(&path, error.to_string()),
-                Err(_) => {}
+                Ok(_) | Err(_) => {}
             }
         }
     }

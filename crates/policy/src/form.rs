@@ -70,13 +70,14 @@ fn validation(rule: &crate::parts::Rule) -> Value {
 pub(crate) fn binding(parts: &Parts, role: Role) -> Value {
     let mut binding = json!({});
     if role == Role::Validating {
-        binding["validationActions"] = match parts.shadow {
-            true => json!([Action::Audit.as_str()]),
-            false => {
-                let actions = parts.actions().iter();
-                actions.map(|action| json!(action.as_str())).collect()
-            }
+        let shadow = [Action::Audit];
+        let actions = if parts.shadow {
+            &shadow
+        } else {
+            parts.actions()
         };
+        let actions = actions.iter();
+        binding["validationActions"] = actions.map(|action| json!(action.as_str())).collect();
     }
     if let Some(params) = &parts.params {
         binding["paramRef"] = params.reference();

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 /// One condition within an expression of a policy: the expression as a whole, a side of `&&` or `||`, or what `?:` decides by.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Condition {
     /// The kind of the policy.
     pub kind: String,

@@ -73,9 +73,10 @@ impl Expected {
         }
         for text in expected {
             if !found.iter().any(|warning| warning.contains(text.as_str())) {
-                let others = match found.is_empty() {
-                    true => "none".to_owned(),
-                    false => found.join("; "),
+                let others = if found.is_empty() {
+                    "none".to_owned()
+                } else {
+                    found.join("; ")
                 };
                 all.push(format!(
                     "expected the warning {text:?}, but there is: {others}"

@@ -36,6 +36,10 @@ pub struct PolicyTest {
 /// One request, and what must come of it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "callers make tests of other formats"
+)]
 pub struct Test {
     /// What is shown.
     pub name: String,
@@ -70,6 +74,7 @@ pub struct Test {
 /// An object: itself, or the file that has it, and, in a file with several, `KIND/NAME` behind a `#`.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(untagged)]
+#[expect(clippy::exhaustive_enums, reason = "it is in a file or in the test")]
 pub enum Subject {
     /// A file, and which of its objects.
     File(String),
@@ -80,6 +85,10 @@ pub enum Subject {
 /// What a request does.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "UPPERCASE")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "these are the operations that policies see"
+)]
 pub enum Operation {
     /// It creates the object.
     Create,
@@ -92,6 +101,10 @@ pub enum Operation {
 /// Who asks.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "callers make tests of other formats"
+)]
 pub struct User {
     /// The name.
     pub name: String,
@@ -103,6 +116,10 @@ pub struct User {
 /// What must come of a request. What is not named may be as it is.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(
+    clippy::exhaustive_structs,
+    reason = "callers make tests of other formats"
+)]
 pub struct Expected {
     /// Whether the request is allowed. It need not be said beside `denied` and `object`.
     #[serde(default)]

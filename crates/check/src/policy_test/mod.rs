@@ -68,7 +68,7 @@ fn read(path: &Path, source: &Source) -> Result<Vec<PolicyTest>, String> {
             _ => continue,
         };
         let mut test = test?;
-        test.path = path.to_owned();
+        path.clone_into(&mut test.path);
         tests.push(test);
     }
     Ok(tests)

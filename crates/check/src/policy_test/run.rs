@@ -24,6 +24,7 @@ const GROUP: &str = "admissionregistration.k8s.io/";
 
 /// What came of a test.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The name of the test.
     pub name: String,
@@ -33,6 +34,10 @@ pub struct Outcome {
 
 /// Whether a test passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a test passes, fails or cannot be run"
+)]
 pub enum Verdict {
     /// Everything is as expected.
     Passed,
@@ -235,10 +240,11 @@ impl<'a> Shared<'a> {
             }
             bound.insert((binding.text("kind"), policy.to_owned()));
             let mut binding = binding.clone();
-            if test.only.is_some() && binding.text("kind").starts_with("Validating") {
-                if let Some(spec) = binding.part("spec") {
-                    spec.put("validationActions", json!(["Deny"]));
-                }
+            if test.only.is_some()
+                && binding.text("kind").starts_with("Validating")
+                && let Some(spec) = binding.part("spec")
+            {
+                spec.put("validationActions", json!(["Deny"]));
             }
             all.push(binding);
         }

@@ -1,6 +1,7 @@
 //! SARIF 2.1.0, which code scanning of forges and editors read.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
@@ -93,10 +94,13 @@ fn uri(path: &str) -> String {
     for byte in path.bytes() {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
-                uri.push(char::from(byte))
+                uri.push(char::from(byte));
             }
             b'\\' => uri.push('/'),
-            other => uri.push_str(&format!("%{other:02X}")),
+            other => {
+                // Writing to a String cannot fail.
+                _ = write!(uri, "%{other:02X}");
+            }
         }
     }
     uri

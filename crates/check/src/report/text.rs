@@ -38,10 +38,10 @@ pub fn summary(report: &Report) -> String {
         counted(report.count(Severity::Warning), "warning"),
     );
     if report.ignored > 0 {
-        summary.push_str(&format!(
-            "; {} without a definition ignored",
-            counted(report.ignored, "object")
-        ));
+        let ignored = counted(report.ignored, "object");
+        summary.push_str("; ");
+        summary.push_str(&ignored);
+        summary.push_str(" without a definition ignored");
     }
     summary
 }
