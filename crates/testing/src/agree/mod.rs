@@ -105,7 +105,7 @@ impl<F> PoliciesAgree<F> {
     ///
     /// ```
     /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_policy::Policy;
+    /// use kubewright_policy::{Policy, Reason};
     /// use kubewright_testing::PoliciesAgree;
     /// use kubewright_webhook::{Change, Review, Validated, deny, validating};
     ///
@@ -115,7 +115,11 @@ impl<F> PoliciesAgree<F> {
     /// }
     ///
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
-    /// PoliciesAgree::of(|_| Policy::<ConfigMap>::validating("sizes").rule("object.?data.orValue({}).size() < 2", "have one key"))
+    /// // A hook denies with code 403 by default, and a rule with 422.
+    /// let policy = || Policy::<ConfigMap>::validating("sizes")
+    ///     .rule("object.?data.orValue({}).size() < 2", "have one key")
+    ///     .reason(Reason::Forbidden);
+    /// PoliciesAgree::of(|_| policy())
     ///     .with_webhook(|_| validating("sizes", sizes))
     ///     .check()
     ///     .await;
