@@ -47,7 +47,7 @@ metadata: {name: probe}
 ";
 
 /// How long a real server may take until policies apply.
-const POLICIES: Duration = Duration::from_secs(60);
+const POLICIES: Duration = Duration::from_mins(1);
 
 /// One manifest in so many is of the kind that the context defines.
 const GADGETS: usize = 10;

@@ -131,9 +131,10 @@ impl fmt::Display for Said {
         for warning in &self.warnings {
             writeln!(f, "Warning: {warning}")?;
         }
-        match self.accepted {
-            true => f.write_str("accepted"),
-            false => f.write_str(&self.error),
-        }
+        f.write_str(if self.accepted {
+            "accepted"
+        } else {
+            &self.error
+        })
     }
 }
