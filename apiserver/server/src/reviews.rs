@@ -163,4 +163,4 @@ pub(crate) async fn of(
 }
 
 /// How long conversion webhooks may take together: the timeout of a request.
-const CONVERSION_TIMEOUT: Duration = Duration::from_secs(60);
+const CONVERSION_TIMEOUT: Duration = Duration::from_mins(1);
