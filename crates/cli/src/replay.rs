@@ -58,16 +58,13 @@ pub(crate) async fn recordings(
         report.request();
         let row = row_of_recording(recording, number + 1);
         let (after, again) = versions.after.decide_recorded(recording).await?;
-        let (before, is_same) = match &versions.before {
-            Some(version) => {
-                let (before, _) = version.decide_recorded(recording).await?;
-                let is_same = before.is(&after);
-                (before, is_same)
-            }
-            None => {
-                let before = Answer::of_response(recording.answer());
-                (before, recording.is_answered_as(&again))
-            }
+        let (before, is_same) = if let Some(version) = &versions.before {
+            let (before, _) = version.decide_recorded(recording).await?;
+            let is_same = before.is(&after);
+            (before, is_same)
+        } else {
+            let before = Answer::of_response(recording.answer());
+            (before, recording.is_answered_as(&again))
         };
         note_modes(versions, report, recording.hook(), &before, &after);
         if is_same {
@@ -317,7 +314,7 @@ impl<'a> AuditReplay<'a> {
         }
         let (group, resource) = (&*place.api_group, &*place.resource);
         let shown = match (&*event.verb, &*place.subresource) {
-            ("list", "") | ("deletecollection", "") => event
+            ("list" | "deletecollection", "") => event
                 .response_object()
                 .map(|list| request::items(&list))
                 .unwrap_or_default(),

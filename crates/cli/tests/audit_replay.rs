@@ -179,7 +179,7 @@ fn pod(name: &str, image: &str) -> Value {
     })
 }
 
-fn map(name: &str, mode: &str, labels: Value) -> Value {
+fn map(name: &str, mode: &str, labels: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": name, "labels": labels}, "data": {"mode": mode},
@@ -236,10 +236,10 @@ async fn day(admin: &Client, robot: &Client) {
         .await
         .expect_err("no namespace");
 
-    let slow = map("settings", "slow", json!({}));
+    let slow = map("settings", "slow", &json!({}));
     admin.create("shop", slow).await.expect("allowed");
     admin
-        .create("shop", map("quick", "fast", json!({})))
+        .create("shop", map("quick", "fast", &json!({})))
         .await
         .expect("allowed");
     let faster = json!({"data": {"mode": "faster"}});
@@ -267,7 +267,7 @@ async fn day(admin: &Client, robot: &Client) {
 
     let kept = json!({"keep": "yes"});
     admin
-        .create("shop", map("treasure", "slow", kept))
+        .create("shop", map("treasure", "slow", &kept))
         .await
         .expect("allowed");
     let delete = DeleteParams::default();
@@ -276,7 +276,7 @@ async fn day(admin: &Client, robot: &Client) {
     for name in ["one", "two"] {
         let labels = json!({"batch": "yes"});
         admin
-            .create("shop", map(name, "slow", labels))
+            .create("shop", map(name, "slow", &labels))
             .await
             .expect("allowed");
     }
@@ -322,7 +322,9 @@ fn expected() -> BTreeSet<[String; 5]> {
 }
 
 fn report(ran: &Ran) -> Value {
-    serde_json::from_str(&ran.out).unwrap_or_else(|_| panic!("{}\n{}", ran.out, ran.err))
+    let report = serde_json::from_str(&ran.out);
+    assert!(report.is_ok(), "{}\n{}", ran.out, ran.err);
+    report.expect("JSON")
 }
 
 /// Asserts what replays of the log of that day come to.

@@ -129,7 +129,7 @@ impl Log {
                         return Ok(Some(events));
                     }
                     Err(why) if read == Line::Last => {
-                        self.skip(&format!("{why}; the log ends in it"))
+                        self.skip(&format!("{why}; the log ends in it"));
                     }
                     Err(why) => self.skip(&why),
                 },

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-fn event(members: Value) -> Event {
+fn event(members: &Value) -> Event {
     let mut event = json!({
         "stage": "ResponseComplete", "verb": "create", "requestURI": "/api/v1/namespaces/blue/configmaps",
         "user": {"username": "alice", "groups": ["dev"]},
@@ -49,9 +49,9 @@ fn requests_that_pass_no_admission_have_no_operation() {
             json!({"responseStatus": {"code": 403}, "annotations": {"authorization.k8s.io/decision": "forbid"}}),
         ),
     ] {
-        assert_eq!(operation(&event(members)), None, "{what}");
+        assert_eq!(operation(&event(&members)), None, "{what}");
     }
-    assert_eq!(operation(&event(json!({"objectRef": null}))), None);
+    assert_eq!(operation(&event(&json!({"objectRef": null}))), None);
     for (verb, code, expected) in [
         ("create", 201, Operation::Create),
         ("create", 403, Operation::Create),
@@ -61,14 +61,14 @@ fn requests_that_pass_no_admission_have_no_operation() {
         ("delete", 200, Operation::Delete),
         ("deletecollection", 200, Operation::Delete),
     ] {
-        let event = event(json!({"verb": verb, "responseStatus": {"code": code}}));
+        let event = event(&json!({"verb": verb, "responseStatus": {"code": code}}));
         assert_eq!(operation(&event), Some(expected), "{verb} {code}");
     }
 }
 
 #[test]
 fn mutating_webhooks_get_what_was_sent_and_validating_ones_what_is_stored() {
-    let event = event(json!({
+    let event = event(&json!({
         "requestObject": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "sent"}},
         "responseObject": map(&json!({"a": "stored"})),
         "responseStatus": {"code": 201},
@@ -96,7 +96,7 @@ fn mutating_webhooks_get_what_was_sent_and_validating_ones_what_is_stored() {
 
 #[test]
 fn a_generated_name_is_that_of_the_stored_object_for_validating_webhooks() {
-    let event = event(json!({
+    let event = event(&json!({
         "objectRef": {"resource": "configmaps", "namespace": "blue", "apiVersion": "v1"},
         "requestObject": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "x-"}},
         "responseObject": map(&Value::Null),
@@ -111,7 +111,7 @@ fn a_generated_name_is_that_of_the_stored_object_for_validating_webhooks() {
 
 #[test]
 fn a_refused_create_is_replayed_as_it_was_sent() {
-    let event = event(json!({
+    let event = event(&json!({
         "requestObject": map(&json!({"a": "sent"})),
         "responseObject": {"apiVersion": "v1", "kind": "Status", "code": 403},
         "responseStatus": {"code": 403},
@@ -125,7 +125,7 @@ fn a_refused_create_is_replayed_as_it_was_sent() {
 fn an_event_without_objects_says_which_level_has_them() {
     let history = remembered(&map(&Value::Null));
     for verb in ["create", "update", "patch", "deletecollection"] {
-        let event = event(json!({"verb": verb}));
+        let event = event(&json!({"verb": verb}));
         let missing = request(&event, Role::Validating, &history).unwrap_err();
         assert_eq!(missing, Missing::Object, "{verb}");
         assert!(missing.text().contains("RequestResponse"));
@@ -134,7 +134,7 @@ fn an_event_without_objects_says_which_level_has_them() {
 
 #[test]
 fn an_update_has_the_object_that_the_log_has_shown_before() {
-    let update = event(json!({
+    let update = event(&json!({
         "verb": "update",
         "requestObject": map(&json!({"a": "sent"})),
         "responseObject": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "resourceVersion": "8"}},
@@ -151,7 +151,7 @@ fn an_update_has_the_object_that_the_log_has_shown_before() {
 
 #[test]
 fn a_patch_is_replayed_as_it_was_stored() {
-    let patch = event(json!({
+    let patch = event(&json!({
         "verb": "patch",
         "requestObject": {"data": {"a": "patched"}},
         "responseObject": map(&json!({"a": "stored"})),
@@ -165,7 +165,7 @@ fn a_patch_is_replayed_as_it_was_stored() {
 #[test]
 fn a_refused_patch_is_made_here_unless_its_kind_matters() {
     let refused = |patch: Value| {
-        let patch = event(json!({
+        let patch = event(&json!({
             "verb": "patch", "requestObject": patch, "responseStatus": {"code": 403},
             "responseObject": {"apiVersion": "v1", "kind": "Status"},
         }));
@@ -193,7 +193,7 @@ fn a_refused_patch_is_made_here_unless_its_kind_matters() {
 #[test]
 fn a_deletion_has_the_object_and_the_options_that_were_sent() {
     let options = json!({"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0});
-    let delete = event(json!({
+    let delete = event(&json!({
         "verb": "delete", "requestObject": options,
         "responseObject": {"apiVersion": "v1", "kind": "Status", "status": "Success"},
     }));
@@ -211,7 +211,7 @@ fn a_collection_is_deleted_object_by_object() {
     let mut item = map(&json!({"a": "one"}));
     item.as_object_mut().unwrap().remove("kind");
     item.as_object_mut().unwrap().remove("apiVersion");
-    let delete = event(json!({
+    let delete = event(&json!({
         "verb": "deletecollection",
         "objectRef": {"resource": "configmaps", "namespace": "blue", "apiVersion": "v1"},
         "responseObject": {"apiVersion": "v1", "kind": "ConfigMapList", "items": [item, item]},
@@ -230,7 +230,7 @@ fn a_collection_is_deleted_object_by_object() {
 #[test]
 fn a_connection_has_the_options_of_its_query() {
     let connect = |resource: &str, part: &str, uri: &str| {
-        let event = event(json!({
+        let event = event(&json!({
             "verb": "create", "requestURI": uri,
             "objectRef": {"resource": resource, "subresource": part, "namespace": "blue", "name": "web", "apiVersion": "v1"},
         }));
@@ -267,7 +267,7 @@ fn a_connection_has_the_options_of_its_query() {
 
 #[test]
 fn the_namespace_of_a_namespace_is_its_name() {
-    let event = event(json!({
+    let event = event(&json!({
         "objectRef": {"resource": "namespaces", "name": "blue", "apiVersion": "v1"},
         "requestObject": {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "blue"}},
     }));
