@@ -64,11 +64,11 @@ spec: {policyName: ports, validationActions: [Deny]}
 
 /// A directory with these files.
 fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().expect("a directory is made");
     for (name, text) in files {
         let path = directory.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        fs::create_dir_all(path.parent().expect("it is in the directory")).expect("it is made");
+        fs::write(path, text).expect("the file is written");
     }
     directory
 }

@@ -37,9 +37,10 @@ tests:
 ";
 
 fn directory(tests: &str) -> TempDir {
-    let directory = TempDir::new().unwrap();
-    fs::write(directory.path().join("policy.yaml"), POLICY).unwrap();
-    fs::write(directory.path().join("replicas_test.yaml"), tests).unwrap();
+    let directory = TempDir::new().expect("a directory is made");
+    for (name, text) in [("policy.yaml", POLICY), ("replicas_test.yaml", tests)] {
+        fs::write(directory.path().join(name), text).expect("the file is written");
+    }
     directory
 }
 

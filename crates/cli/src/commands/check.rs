@@ -202,7 +202,9 @@ fn print_changes(ui: &Ui, report: &Report) {
                 Tone::Strong,
                 &format!("{}: {}", checked.source, checked.object),
             ));
-            lines.iter().for_each(|line| ui.line(line));
+            for line in &lines {
+                ui.line(line);
+            }
             ui.line("");
         }
     }

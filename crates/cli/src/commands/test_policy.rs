@@ -74,7 +74,11 @@ pub(crate) fn run(ui: &Ui, arguments: &Arguments) -> Outcome {
     } else if arguments.coverage {
         print_uncovered(ui, &all.conditions);
     }
-    let covered = all.conditions.iter().filter(is_covered).count();
+    let covered = all
+        .conditions
+        .iter()
+        .filter(|condition| is_covered(condition))
+        .count();
     let summary = format!(
         "{} passed, {} failed; {covered} of {} conditions were both true and false",
         all.passed,
@@ -97,7 +101,7 @@ struct Tally {
 }
 
 /// Whether a condition was true in one test and false in another.
-fn is_covered(condition: &&Condition) -> bool {
+fn is_covered(condition: &Condition) -> bool {
     condition.was_true && condition.was_false
 }
 
@@ -171,19 +175,18 @@ async fn run_file(ui: &Ui, arguments: &Arguments, file: &PolicyTest, all: &mut T
             Verdict::Failed(differences) => ("failed", differences),
             Verdict::NotRun(why) => ("failed", vec![format!("the test cannot be run: {why}")]),
         };
-        let word = match result {
-            "passed" => {
-                all.passed += 1;
-                ui.paint(Tone::Good, "ok  ")
-            }
-            _ => {
-                all.failed += 1;
-                ui.paint(Tone::Bad, "FAIL")
-            }
+        let word = if result == "passed" {
+            all.passed += 1;
+            ui.paint(Tone::Good, "ok  ")
+        } else {
+            all.failed += 1;
+            ui.paint(Tone::Bad, "FAIL")
         };
         if text {
             ui.line(format!("  {word} {}", outcome.name));
-            why.iter().for_each(|why| ui.line(format!("       {why}")));
+            for why in &why {
+                ui.line(format!("       {why}"));
+            }
         }
         all.results
             .push(json!({ "file": path, "test": outcome.name, "result": result, "why": why }));
