@@ -51,10 +51,8 @@ async fn a_document_that_grows_without_bound_is_refused() {
     );
     for level in 1..12 {
         let inner = format!("*a{}", level - 1);
-        bomb.push_str(&format!(
-            "a{level}: &a{level} [{}]\n",
-            [inner.as_str(); 9].join(", ")
-        ));
+        let nine = [inner.as_str(); 9].join(", ");
+        bomb += &format!("a{level}: &a{level} [{nine}]\n");
     }
     let report = check(&bomb).await;
     assert_eq!(

@@ -7,11 +7,12 @@ use kubewright_check::policy_test::{Outcome, Verdict, find, run};
 
 /// A directory with these files.
 fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().expect("a directory is made");
     for (name, text) in files {
         let path = directory.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
+        let parent = path.parent().expect("it is in the directory");
+        std::fs::create_dir_all(parent).expect("the directory is made");
+        std::fs::write(path, text).expect("the file is written");
     }
     directory
 }
@@ -21,7 +22,8 @@ async fn outcomes(path: &Path) -> Vec<Outcome> {
     assert_eq!(unreadable, []);
     let mut all = Vec::new();
     for file in tests {
-        let report = run(&file, KubernetesVersion::default()).await.unwrap();
+        let report = run(&file, KubernetesVersion::default()).await;
+        let report = report.expect("the tests run");
         all.extend(report.outcomes);
     }
     all

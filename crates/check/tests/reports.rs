@@ -6,7 +6,7 @@ use crate::source;
 
 async fn of(text: &str) -> Report {
     let checker = Checker::new().source(Ok(source("dir/a b.yaml", text)), Role::Manifests);
-    checker.run().await.unwrap()
+    checker.run().await.expect("the check runs")
 }
 
 const SERVICE: &str = "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  ports:\n  - port: 80\n    targetPort: 99999 # é\n";
