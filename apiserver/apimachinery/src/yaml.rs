@@ -338,11 +338,14 @@ mod tests {
     fn aliases_are_bounded_by_what_they_make_and_not_by_their_number() {
         let many = format!("a: &a x\nb: [{}]", "*a, ".repeat(5_000));
         assert_eq!(value(&many)["b"][4_999], "x");
-        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
-        for level in 1..10 {
-            let below = format!("*a{}, ", level - 1).repeat(10);
-            bomb.push_str(&format!("a{level}: &a{level} [{below}]\n"));
-        }
+        let level = |level: usize| {
+            let below = match level.checked_sub(1) {
+                None => "x, ".repeat(10),
+                Some(below) => format!("*a{below}, ").repeat(10),
+            };
+            format!("a{level}: &a{level} [{below}]\n")
+        };
+        let bomb: String = (0..10).map(level).collect();
         let Malformed(why) = parse(bomb.as_bytes()).unwrap_err();
         assert_eq!(why, "yaml: document contains excessive aliasing");
     }

@@ -256,35 +256,35 @@ mod tests {
         current.into()
     }
 
-    fn containers(containers: Value) -> Value {
+    fn containers(containers: &Value) -> Value {
         json!({"spec": {"template": {"spec": {"containers": containers}}}})
     }
 
     #[test]
     fn what_others_have_set_stays() {
         let now = applied(
-            containers(json!([{"name": "a", "image": "a:1"}])),
-            containers(json!([{"name": "a", "image": "a:2"}])),
+            containers(&json!([{"name": "a", "image": "a:1"}])),
+            containers(&json!([{"name": "a", "image": "a:2"}])),
             containers(
-                json!([{"name": "sidecar", "image": "s"}, {"name": "a", "image": "a:1", "stdin": true}]),
+                &json!([{"name": "sidecar", "image": "s"}, {"name": "a", "image": "a:1", "stdin": true}]),
             ),
         );
         let expected = json!([{"name": "sidecar", "image": "s"}, {"name": "a", "image": "a:2", "stdin": true}]);
-        assert_eq!(now, containers(expected));
+        assert_eq!(now, containers(&expected));
     }
 
     #[test]
     fn what_was_applied_before_and_is_left_out_now_is_deleted() {
         let now = applied(
             containers(
-                json!([{"name": "a", "image": "a", "tty": true}, {"name": "b", "image": "b"}]),
+                &json!([{"name": "a", "image": "a", "tty": true}, {"name": "b", "image": "b"}]),
             ),
-            containers(json!([{"name": "a", "image": "a"}])),
+            containers(&json!([{"name": "a", "image": "a"}])),
             containers(
-                json!([{"name": "a", "image": "a", "tty": true}, {"name": "b", "image": "b"}]),
+                &json!([{"name": "a", "image": "a", "tty": true}, {"name": "b", "image": "b"}]),
             ),
         );
-        assert_eq!(now, containers(json!([{"name": "a", "image": "a"}])));
+        assert_eq!(now, containers(&json!([{"name": "a", "image": "a"}])));
     }
 
     #[test]
@@ -310,10 +310,10 @@ mod tests {
         );
         let now = applied(
             json!({}),
-            containers(json!([two, one])),
-            containers(json!([one, two])),
+            containers(&json!([two, one])),
+            containers(&json!([one, two])),
         );
-        assert_eq!(now, containers(json!([two, one])));
+        assert_eq!(now, containers(&json!([two, one])));
     }
 
     #[test]
@@ -331,7 +331,7 @@ mod tests {
 
     #[test]
     fn nothing_is_sent_when_nothing_changes() {
-        let same = object(containers(json!([{"name": "a", "image": "a"}])));
+        let same = object(containers(&json!([{"name": "a", "image": "a"}])));
         assert_eq!(patch(&same, &same, &same, deployment()), Object::new());
     }
 

@@ -1,5 +1,6 @@
 //! Sources: what is read of them, and what is said of those that are no manifests.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use kubewright_check::{Checker, Role, Source, files};
@@ -52,7 +53,7 @@ async fn a_document_that_grows_without_bound_is_refused() {
     for level in 1..12 {
         let inner = format!("*a{}", level - 1);
         let nine = [inner.as_str(); 9].join(", ");
-        bomb += &format!("a{level}: &a{level} [{nine}]\n");
+        writeln!(bomb, "a{level}: &a{level} [{nine}]").unwrap();
     }
     let report = check(&bomb).await;
     assert_eq!(

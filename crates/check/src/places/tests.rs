@@ -1,5 +1,7 @@
 //! Paths lead to values, whatever the form of the YAML.
 
+use std::fmt::Write as _;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -93,8 +95,8 @@ fn json_has_places_too() {
 #[derive(Clone, Debug)]
 enum Tree {
     Scalar(String),
-    List(Vec<Tree>),
-    Map(Vec<Tree>),
+    List(Vec<Self>),
+    Map(Vec<Self>),
 }
 
 fn tree() -> impl Strategy<Value = Tree> {
@@ -107,6 +109,14 @@ fn tree() -> impl Strategy<Value = Tree> {
     })
 }
 
+/// The anchor of a scalar or a mapping.
+struct Anchor {
+    name: String,
+    /// What is below it, with the path from there.
+    inside: Vec<(String, Bytes)>,
+    is_map: bool,
+}
+
 /// Writes a tree, and where each value is.
 struct Writer<'a> {
     text: String,
@@ -114,12 +124,15 @@ struct Writer<'a> {
     choices: std::iter::Cycle<std::slice::Iter<'a, u8>>,
     /// Paths, and the bytes of their values.
     places: Vec<(String, Bytes)>,
-    /// Anchors of scalars and of mappings: the name, the bytes, and what is below with its path from there.
-    anchors: Vec<(String, Vec<(String, Bytes)>, bool)>,
+    anchors: Vec<Anchor>,
     names: usize,
 }
 
 impl Writer<'_> {
+    fn write(&mut self, text: std::fmt::Arguments<'_>) {
+        self.text.write_fmt(text).expect("a String takes any text");
+    }
+
     fn choose(&mut self, among: u8) -> u8 {
         self.choices.next().map_or(0, |choice| choice % among)
     }
@@ -133,19 +146,22 @@ impl Writer<'_> {
     fn scalar(&mut self, text: &str, path: &str) {
         let anchor = (self.choose(4) == 0).then(|| self.name());
         if let Some(name) = &anchor {
-            self.text.push_str(&format!("&{name} "));
+            self.write(format_args!("&{name} "));
         }
         let start = self.text.len();
         match self.choose(4) {
-            0 => self.text.push_str(&format!("'{text}''s'")),
-            1 => self.text.push_str(&format!("\"{text}\\té\\u00e9\"")),
+            0 => self.write(format_args!("'{text}''s'")),
+            1 => self.write(format_args!("\"{text}\\té\\u00e9\"")),
             _ => self.text.push_str(text),
         }
         let bytes = start..self.text.len();
         self.places.push((path.to_owned(), bytes.clone()));
         if let Some(name) = anchor {
-            self.anchors
-                .push((name, vec![(String::new(), bytes)], false));
+            self.anchors.push(Anchor {
+                name,
+                inside: vec![(String::new(), bytes)],
+                is_map: false,
+            });
         }
     }
 
@@ -179,7 +195,7 @@ impl Writer<'_> {
                     if index > 0 {
                         self.text.push_str(", ");
                     }
-                    self.text.push_str(&format!("k{index}: "));
+                    self.write(format_args!("k{index}: "));
                     self.flow(value, &below(path, &format!("k{index}")));
                 }
                 self.text.push('}');
@@ -206,7 +222,7 @@ impl Writer<'_> {
             Tree::List(items) => {
                 self.end_line();
                 for (index, item) in items.iter().enumerate() {
-                    self.text.push_str(&format!("{:indent$}-", ""));
+                    self.write(format_args!("{:indent$}-", ""));
                     self.block(item, &format!("{path}[{index}]"), indent + 2);
                 }
             }
@@ -217,12 +233,12 @@ impl Writer<'_> {
     fn map(&mut self, values: &[Tree], path: &str, indent: usize) {
         let name = (self.choose(2) == 0).then(|| self.name());
         if let Some(name) = &name {
-            self.text.push_str(&format!(" &{name}"));
+            self.write(format_args!(" &{name}"));
         }
         self.end_line();
         let before = self.places.len();
         for (index, value) in values.iter().enumerate() {
-            self.text.push_str(&format!("{:indent$}k{index}:", ""));
+            self.write(format_args!("{:indent$}k{index}:", ""));
             self.block(value, &below(path, &format!("k{index}")), indent + 2);
         }
         if let Some(name) = name {
@@ -231,7 +247,11 @@ impl Writer<'_> {
                 .iter()
                 .map(|(full, bytes)| (full[path.len()..].to_owned(), bytes.clone()));
             let inside: Vec<(String, Bytes)> = inside.collect();
-            self.anchors.push((name, inside, true));
+            self.anchors.push(Anchor {
+                name,
+                inside,
+                is_map: true,
+            });
         }
     }
 }
@@ -263,12 +283,12 @@ proptest! {
         writer.block(&tree, "root", 2);
         let anchors = std::mem::take(&mut writer.anchors);
         let mut expected = std::mem::take(&mut writer.places);
-        for (name, inside, is_map) in anchors {
+        for Anchor { name, inside, is_map } in anchors {
             let newline = writer.newline;
-            writer.text.push_str(&format!("use-{name}: *{name}{newline}"));
+            writer.write(format_args!("use-{name}: *{name}{newline}"));
             expected.extend(inside.iter().map(|(path, bytes)| (format!("use-{name}{path}"), bytes.clone())));
             if is_map {
-                writer.text.push_str(&format!("merge-{name}:{newline}  <<: *{name}{newline}  own: x{newline}"));
+                writer.write(format_args!("merge-{name}:{newline}  <<: *{name}{newline}  own: x{newline}"));
                 expected.extend(inside.iter().map(|(path, bytes)| (format!("merge-{name}{path}"), bytes.clone())));
             }
         }
