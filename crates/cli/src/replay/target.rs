@@ -87,8 +87,9 @@ mod tests {
             package(&path(name), package_name);
         }
         // Whether both have one target folder depends on how the tests are run.
-        let [one, two] = [read(&path("one")), read(&path("two"))];
-        let is_shared = one.await.unwrap().target == two.await.unwrap().target;
+        let one = read(&path("one")).await.unwrap();
+        let two = read(&path("two")).await.unwrap();
+        let is_shared = one.target == two.target;
         let chosen = of_checkout(&path("two"), &path("one")).await.unwrap();
         assert_eq!(chosen.is_some(), is_shared);
         // A checkout shares everything with itself.
