@@ -7,6 +7,7 @@ pub(crate) mod log;
 pub(crate) mod report;
 mod request;
 pub(crate) mod revision;
+pub(crate) mod target;
 pub(crate) mod version;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};

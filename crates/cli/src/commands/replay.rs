@@ -14,7 +14,7 @@ use crate::replay::log::Log;
 use crate::replay::report::Report;
 use crate::replay::revision::Revision;
 use crate::replay::version::{Version, label};
-use crate::replay::{AuditReplay, Versions};
+use crate::replay::{AuditReplay, Versions, target};
 use crate::ui::Ui;
 
 #[derive(Debug, Args)]
@@ -72,7 +72,10 @@ async fn replay(ui: &Arc<Ui>, arguments: Arguments) -> Outcome {
     };
     let options = &arguments.options;
     let before = match (&arguments.against, &revision) {
-        (Some(folder), _) => Some(start(ui, folder, folder, None, options).await?),
+        (Some(folder), _) => {
+            let target = target::of_checkout(folder, &arguments.package).await?;
+            Some(start(ui, folder, folder, target.as_deref(), options).await?)
+        }
         (None, Some(revision)) => {
             let name = arguments.against_revision.as_deref().unwrap_or_default();
             let target = Some(revision.target());

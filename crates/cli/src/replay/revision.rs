@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::Context as _;
-use serde_json::Value;
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::dev::cargo;
+use super::target;
 use crate::failure::{Failure, Outcome};
 
 /// A git worktree, which is removed when it is dropped.
@@ -28,7 +27,7 @@ impl Revision {
         }
         let repository = git(package, &["rev-parse", "--show-toplevel"]).await?;
         let prefix = git(package, &["rev-parse", "--show-prefix"]).await?;
-        let target = target(package).await?;
+        let target = target::of_revisions(package).await?;
         let folder = tempfile::tempdir().context("cannot make a folder for the revision")?;
         let tree = folder.path().join("tree");
         let path = tree.display().to_string();
@@ -41,7 +40,6 @@ impl Revision {
             repository: repository.into(),
             package: tree.join(prefix),
             tree,
-            // Where the dependencies are compiled already. The program is built over by the next build of the package.
             target,
             _folder: folder,
         };
@@ -95,29 +93,43 @@ async fn git(folder: &Path, arguments: &[&str]) -> Outcome<String> {
         .to_owned())
 }
 
-/// The folder where cargo builds a package.
-async fn target(package: &Path) -> Outcome<PathBuf> {
-    let output = Command::new("cargo")
-        .args([
-            "metadata",
-            "--no-deps",
-            "--format-version",
-            "1",
-            "--manifest-path",
-        ])
-        .arg(package.join("Cargo.toml"))
-        .stdin(Stdio::null())
-        .output()
-        .await
-        .map_err(cargo::not_run)?;
-    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
-    let folder = metadata["target_directory"].as_str().map(PathBuf::from);
-    folder.ok_or_else(|| {
-        let said = String::from_utf8_lossy(&output.stderr);
-        Failure::new(format!(
-            "cargo cannot read {}: {}",
-            package.display(),
-            said.trim()
-        ))
-    })
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_revision_has_the_files_of_then_and_leaves_no_worktree() {
+        let folder = tempfile::tempdir().unwrap();
+        let package = folder.path().join("programs/guard");
+        fs::create_dir_all(package.join("src")).unwrap();
+        fs::write(package.join("src/main.rs"), "fn main() {}").unwrap();
+        let manifest = "[package]\nname = \"guard\"\nedition = \"2024\"\n[workspace]\n";
+        fs::write(package.join("Cargo.toml"), manifest).unwrap();
+        let author = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+        git(folder.path(), &["init", "--quiet"]).await.unwrap();
+        git(folder.path(), &["add", "."]).await.unwrap();
+        let commit = [&author[..], &["commit", "--quiet", "--message=a"]].concat();
+        git(folder.path(), &commit).await.unwrap();
+        fs::write(package.join("src/main.rs"), "fn main() { later() }").unwrap();
+
+        let revision = Revision::check_out(&package, "HEAD").await.unwrap();
+        assert!(revision.package().ends_with("programs/guard"));
+        let source = fs::read_to_string(revision.package().join("src/main.rs")).unwrap();
+        assert_eq!(source, "fn main() {}");
+        assert!(revision.target().ends_with("kubewright-replay/revision"));
+        let path = revision.package().to_owned();
+        drop(revision);
+        assert!(!path.exists());
+        let trees = git(folder.path(), &["worktree", "list"]).await.unwrap();
+        assert_eq!(trees.lines().count(), 1, "{trees}");
+
+        for unknown in ["v9", "--force"] {
+            assert!(
+                Revision::check_out(&package, unknown).await.is_err(),
+                "{unknown}"
+            );
+        }
+    }
 }
