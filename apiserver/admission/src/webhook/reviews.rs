@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use kubewright_apimachinery::status::{Result, Status};
 use kubewright_webhook_client::Reach;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::call::{self, Prepared};
 use super::configuration::{Hook, of_configuration};
@@ -19,9 +19,23 @@ use crate::forms::Forms;
 pub struct DetachedWebhooks(Vec<Arc<Hook>>);
 
 impl DetachedWebhooks {
-    /// Compiles the webhooks of a MutatingWebhookConfiguration or a ValidatingWebhookConfiguration.
+    /// Compiles the webhooks of a MutatingWebhookConfiguration or a ValidatingWebhookConfiguration, with the defaults that the
+    /// API server would store.
     pub fn new(configuration: &Value) -> Self {
-        Self(of_configuration(configuration))
+        let mut configuration = configuration.clone();
+        let webhooks = configuration["webhooks"].as_array_mut();
+        for webhook in webhooks.into_iter().flatten() {
+            for (field, default) in [
+                ("matchPolicy", json!("Equivalent")),
+                ("namespaceSelector", json!({})),
+                ("objectSelector", json!({})),
+            ] {
+                if webhook[field].is_null() {
+                    webhook[field] = default;
+                }
+            }
+        }
+        Self(of_configuration(&configuration))
     }
 
     /// Returns the AdmissionReview for each webhook that the API server would call for the request, by the name of the webhook;
