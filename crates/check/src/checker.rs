@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue};
 use kubewright_apimachinery::view::{Edit as _, View as _};
 use kubewright_apiserver::admission::AdmissionPlugin;
 use kubewright_apiserver::{ApiServer, KubernetesVersion, Snapshot};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::client_side;
 use crate::cluster::{self, Answer, Cluster, Write};
@@ -32,6 +32,7 @@ pub struct Checker {
     user: Option<String>,
     groups: Vec<String>,
     ignore_missing_definitions: bool,
+    quota: bool,
     state: Option<Snapshot>,
     server: Option<ApiServer>,
     sources: Vec<(Source, Role)>,
@@ -118,6 +119,7 @@ impl Checker {
             user: None,
             groups: Vec::new(),
             ignore_missing_definitions: false,
+            quota: false,
             state: None,
             server: None,
             sources: Vec::new(),
@@ -147,6 +149,14 @@ impl Checker {
     /// Leaves out objects of kinds that no definition is known of, rather than reporting them.
     pub fn ignore_missing_definitions(mut self) -> Self {
         self.ignore_missing_definitions = true;
+        self
+    }
+
+    /// Counts what the objects take together of ResourceQuotas, those among the manifests and those of the cluster's state: each object is
+    /// kept, and so are the pods of Deployments, ReplicaSets, ReplicationControllers, StatefulSets and Jobs, at most 1,000 of each. By
+    /// default each object is counted alone, as by `kubectl apply --dry-run=server`.
+    pub fn quota(mut self) -> Self {
+        self.quota = true;
         self
     }
 
@@ -256,6 +266,7 @@ impl Checker {
         let (mut checked, mut ignored) = (Vec::new(), 0);
         self.namespaces(cluster, &ordered, own).await;
         for (_, write, mut manifest) in ordered {
+            let write = if self.quota { Write::Kept } else { write };
             if let Some(answer) = client_side::undecodable_metadata(&manifest) {
                 run.answer(&manifest, &answer);
                 let outcome = Outcome::Refused(answer.body);
@@ -293,6 +304,9 @@ impl Checker {
             let succeeded = answer.status.is_success();
             if manifest.kind() == "CustomResourceDefinition" && succeeded {
                 cluster.rediscover();
+            }
+            if self.quota && succeeded {
+                run.quota(cluster, &manifest, &answer.body).await;
             }
             if own && succeeded && is_namespace(&manifest) {
                 cluster.default_account(manifest.name()).await;
@@ -486,6 +500,20 @@ impl Run<'_> {
         }
     }
 
+    /// Enforces a ResourceQuota, and charges the pods of a workload.
+    async fn quota(&mut self, cluster: &Cluster, manifest: &Manifest, stored: &Value) {
+        if manifest.kind() == "ResourceQuota" && stored.get("status").is_none_or(is_empty) {
+            cluster.enforce(stored).await;
+        }
+        let Some(refused) = cluster.run(manifest, stored).await else {
+            return;
+        };
+        for mut sentence in sentence::of_status(&refused.body) {
+            sentence.field = Some("spec".to_owned());
+            self.find_once(manifest, Severity::Error, sentence);
+        }
+    }
+
     fn finding(&mut self, manifest: &Manifest, severity: Severity, sentence: Sentence) -> Finding {
         let field = sentence.field.as_deref();
         let path = manifest.path_of(field.unwrap_or("kind"));
@@ -571,6 +599,10 @@ impl Run<'_> {
         let of = &self.sources[source].0;
         self.lines[source].location(&of.name, &of.text, bytes)
     }
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_object().is_none_or(Map::is_empty)
 }
 
 fn is_namespace(manifest: &Manifest) -> bool {

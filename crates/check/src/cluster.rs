@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, Full};
+use kubewright_apimachinery::accessor::meta_text;
 use kubewright_apimachinery::go_text::html_escaped;
 use kubewright_apimachinery::view::{Edit as _, View as _};
 use kubewright_apimachinery::{json, types};
@@ -15,7 +16,8 @@ use serde_json::{Map, Value};
 use tower::ServiceExt as _;
 
 use crate::manifest::Manifest;
-use crate::three_way;
+use crate::sentence::is_of_quota;
+use crate::{quota, three_way};
 
 /// The field manager of `kubectl apply`.
 const FIELD_MANAGER: &str = "kubectl-client-side-apply";
@@ -245,10 +247,31 @@ impl Cluster {
     }
 
     /// Creates an object that no manifest has.
-    pub(crate) async fn create(&self, collection: &str, object: &Value) {
+    pub(crate) async fn create(&self, collection: &str, object: &Value) -> Answer {
         let body = self::body(object);
         self.send(Method::POST, collection, Some((JSON, body)))
-            .await;
+            .await
+    }
+
+    /// Enforces a new ResourceQuota.
+    pub(crate) async fn enforce(&self, quota: &Value) {
+        let (namespace, name) = (meta_text(quota, "namespace"), meta_text(quota, "name"));
+        let (namespace, name) = (encoded(namespace), encoded(name));
+        let path = format!("/api/v1/namespaces/{namespace}/resourcequotas/{name}/status");
+        let body = (MERGE_PATCH, self::body(&quota::unused(quota)));
+        self.send(Method::PATCH, &path, Some(body)).await;
+    }
+
+    /// Makes the pods of a workload; returns the answer that refuses one for a ResourceQuota.
+    pub(crate) async fn run(&self, manifest: &Manifest, workload: &Value) -> Option<Answer> {
+        let path = format!("/api/v1/namespaces/{}/pods", encoded(manifest.namespace()));
+        for pod in quota::pods(manifest, workload) {
+            let answer = self.create(&path, &pod).await;
+            if is_of_quota(&answer.body) {
+                return Some(answer);
+            }
+        }
+        None
     }
 
     /// Sends a request as the user of the check.

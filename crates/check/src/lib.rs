@@ -8,6 +8,7 @@ mod manifest;
 mod order;
 mod places;
 pub mod policy_test;
+mod quota;
 pub mod report;
 mod sentence;
 mod source;

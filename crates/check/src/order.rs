@@ -5,7 +5,7 @@ use crate::manifest::Manifest;
 use crate::source::Role;
 
 /// The kinds that others depend on, in their order. An object of these is kept; of all others, only the answer is.
-const KEPT: [(&str, &str); 13] = [
+const KEPT: [(&str, &str); 14] = [
     ("", "Namespace"),
     ("apiextensions.k8s.io", "CustomResourceDefinition"),
     (POLICIES, "ValidatingAdmissionPolicy"),
@@ -18,6 +18,7 @@ const KEPT: [(&str, &str); 13] = [
     ("networking.k8s.io", "IngressClass"),
     ("", "ServiceAccount"),
     ("", "LimitRange"),
+    ("", "ResourceQuota"),
     ("", "ConfigMap"),
 ];
 

@@ -83,6 +83,9 @@ pub(crate) fn of_status(status: &Value) -> Vec<Sentence> {
         let message = format!("violates PodSecurity {violated}");
         return vec![Sentence::new("PodSecurity", message, None)];
     }
+    if is_of_quota(status) {
+        return vec![Sentence::new("ResourceQuota", message, None)];
+    }
     if let Some(found) = WEBHOOK.captures(message) {
         let rule = format!("webhook/{}", &found[1]);
         return vec![Sentence::new(&rule, message, None)];
@@ -100,6 +103,13 @@ pub(crate) fn of_status(status: &Value) -> Vec<Sentence> {
 /// Whether a Status is about unknown or repeated fields, before anything else was looked at.
 pub(crate) fn is_of_strict_decoding(status: &Value) -> bool {
     status.text("message").contains("strict decoding error: ")
+}
+
+/// Whether a Status is about what is left of a ResourceQuota.
+pub(crate) fn is_of_quota(status: &Value) -> bool {
+    status
+        .text("message")
+        .contains("is forbidden: exceeded quota: ")
 }
 
 /// What a warning says.

@@ -4,6 +4,7 @@ mod cluster;
 mod findings;
 mod input;
 mod policy_tests;
+mod positions;
 mod reports;
 
 use kubewright_check::{Checker, Report, Role, Source};

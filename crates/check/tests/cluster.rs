@@ -1,9 +1,9 @@
 //! What the cluster has before the check.
 
 use kubewright_apiserver::{KubernetesVersion, import};
-use kubewright_check::Checker;
+use kubewright_check::{Checker, Role};
 
-use crate::{check, lines, with};
+use crate::{check, lines, source, with};
 
 const SERVICE: &str = "apiVersion: v1
 kind: Service
@@ -76,4 +76,32 @@ async fn a_namespace_that_no_manifest_defines_is_there() {
     .unwrap();
     let stored = report.checked[0].outcome.accepted().unwrap();
     assert_eq!(stored["metadata"]["namespace"], "mine");
+}
+
+#[tokio::test]
+async fn what_objects_take_of_a_quota_is_counted_together_by_choice() {
+    let quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: small}\nspec: {hard: {pods: 3, requests.cpu: 1}}\n";
+    let deployment = |name: &str, replicas: u32| {
+        format!(
+            "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: {name}}}\nspec:\n  replicas: {replicas}\n  selector: {{matchLabels: {{a: b}}}}\n  template: {{metadata: {{labels: {{a: b}}}}, spec: {{containers: [{{name: a, image: a, resources: {{requests: {{cpu: 300m}}}}}}]}}}}\n"
+        )
+    };
+    let text = format!(
+        "{}{}---\n{quota}",
+        deployment("one", 2),
+        deployment("two", 2)
+    );
+    let checked = |checker: Checker| checker.source(Ok(source("all.yaml", &text)), Role::Manifests);
+    let alone = checked(Checker::new()).run().await.unwrap();
+    assert_eq!(lines(&alone), [] as [&str; 0]);
+    let together = checked(Checker::new().quota()).run().await.unwrap();
+    let [finding] = &together.findings[..] else {
+        panic!("{:?}", together.findings)
+    };
+    assert_eq!(finding.rule, "ResourceQuota");
+    assert_eq!(
+        finding.message,
+        "pods \"two-1\" is forbidden: exceeded quota: small, requested: pods=1,requests.cpu=300m, used: pods=3,requests.cpu=900m, limited: pods=3,requests.cpu=1"
+    );
+    assert_eq!(finding.object.as_ref().unwrap().name, "two");
 }

@@ -228,6 +228,9 @@ spec: {min: \"1\", mux: 2}
         lines(&report),
         [
             "FieldValueInvalid <{min: 7}> Invalid value: min is larger than max",
+            "FieldValueInvalid <Widget> Invalid value: null: some validation rules were not checked because the object was invalid; \
+             correct the existing errors to complete validation",
+            "FieldValueTypeInvalid <\"1\"> Invalid value: \"string\": spec.min in body must be of type integer: \"string\"",
             "UnknownField <mux> unknown field \"spec.mux\"",
         ]
     );

@@ -327,3 +327,20 @@ async fn a_check_is_repeated_when_a_file_changes() {
     .unwrap();
     assert!(until("88888").await);
 }
+
+#[tokio::test]
+async fn the_webhooks_of_a_program_are_called() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec:\n  containers:\n  - {name: web, image: nginx, env: [{name: A, value: b}]}\n";
+    let directory = directory(&[("pod.yaml", pod)]);
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/deny-env");
+    let check = ["check", "pod.yaml", "--program", program.to_str().unwrap()];
+    let ran = run(directory.path(), &check).await;
+    assert_eq!(ran.code, Some(1), "{}\n{}", ran.out, ran.err);
+    assert!(
+        ran.out.contains(
+            "error[webhook/denyenv.hightowerlabs.com]: admission webhook \"denyenv.hightowerlabs.com\" denied the request"
+        ),
+        "{}",
+        ran.out
+    );
+}

@@ -65,6 +65,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     ignore_missing_definitions: bool,
 
+    /// Count what all objects and the pods of workloads take together of ResourceQuotas
+    #[arg(long)]
+    quota: bool,
+
     /// Also print what defaults, webhooks and policies change in each accepted object
     #[arg(long)]
     diff: bool,
@@ -169,6 +173,9 @@ fn checker(arguments: &Arguments) -> Outcome<Checker> {
         .namespace(&arguments.namespace);
     if let Some(user) = &arguments.user {
         checker = checker.user(user, arguments.groups.clone());
+    }
+    if arguments.quota {
+        checker = checker.quota();
     }
     if arguments.ignore_missing_definitions {
         checker = checker.ignore_missing_definitions();
