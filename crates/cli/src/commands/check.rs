@@ -19,6 +19,10 @@ use crate::failure::{Failure, Outcome};
 use crate::ui::{Tone, Ui};
 
 #[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is an option of the command line"
+)]
 pub(crate) struct Arguments {
     /// Files and directories with YAML or JSON manifests; `-` is standard input
     #[arg(value_name = "PATH", required = true)]
