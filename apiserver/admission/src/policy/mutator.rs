@@ -22,7 +22,7 @@ use super::definition::Compile;
 use super::input::Input;
 use super::json_patch::{Structs, operations};
 use super::literal;
-use super::variables::{self, composition};
+use super::variables::composition;
 use crate::attributes::set_to_null;
 use crate::expressions::{Conditions, Expression, Outcome};
 use crate::kinds::{is_built_in, keep_kind};
@@ -96,14 +96,7 @@ impl Compile for Mutator {
     }
 
     fn fields(&self) -> Fields {
-        let mut fields = Fields::default();
-        for (index, condition) in self.conditions.iter().enumerate() {
-            fields.add(
-                format!("spec.matchConditions[{index}].expression"),
-                condition,
-            );
-        }
-        variables::add_coverage(&self.composition, &mut fields);
+        let mut fields = Fields::of(&self.conditions, &self.composition);
         for (index, mutation) in self.mutations.iter().enumerate() {
             let holder = match mutation.form {
                 Form::ApplyConfiguration => "applyConfiguration",

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::coverage::Fields;
 use super::definition::Compile;
 use super::input::Input;
-use super::variables::{self, composition};
+use super::variables::composition;
 use crate::expressions::{Conditions, Expression, Outcome};
 
 const LONGEST_MESSAGE: usize = 5 * 1024;
@@ -107,14 +107,7 @@ impl Compile for Validator {
     }
 
     fn fields(&self) -> Fields {
-        let mut fields = Fields::default();
-        for (index, condition) in self.conditions.iter().enumerate() {
-            fields.add(
-                format!("spec.matchConditions[{index}].expression"),
-                condition,
-            );
-        }
-        variables::add_coverage(&self.composition, &mut fields);
+        let mut fields = Fields::of(&self.conditions, &self.composition);
         for (index, validation) in self.validations.iter().enumerate() {
             let field = format!("spec.validations[{index}]");
             fields.add(format!("{field}.expression"), &validation.expression);

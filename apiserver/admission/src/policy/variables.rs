@@ -4,8 +4,6 @@ use kubewright_apimachinery::view::View as _;
 use kubewright_cel::Composition;
 use serde_json::Value;
 
-use super::coverage::Fields;
-
 /// Declares the variables of a policy's spec. With `coverage`, the values of conditions are seen.
 pub(super) fn composition(spec: &Value, coverage: bool) -> Composition {
     let mut composition = Composition::new(spec.has("paramKind"));
@@ -18,11 +16,4 @@ pub(super) fn composition(spec: &Value, coverage: bool) -> Composition {
         let _ = composition.declare(variable.text("name"), variable.text("expression"));
     }
     composition
-}
-
-/// Adds what has become of the variables.
-pub(super) fn add_coverage(composition: &Composition, fields: &mut Fields) {
-    for (index, program) in composition.programs().enumerate() {
-        fields.add_program(format!("spec.variables[{index}].expression"), program);
-    }
 }
