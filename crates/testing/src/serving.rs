@@ -1,6 +1,8 @@
 //! The programs under test, served over HTTPS as they are in a cluster.
 
-use std::fmt::{self, Display};
+use std::error::Error;
+use std::fmt;
+use std::iter;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
@@ -137,8 +139,9 @@ impl Drop for Serving {
     }
 }
 
-fn cannot(what: &str, error: &dyn Display) -> ! {
-    fail(format_args!(
-        "the program under test cannot {what}: {error}"
-    ))
+fn cannot(what: &str, error: &(dyn Error + 'static)) -> ! {
+    let causes = iter::successors(Some(error), |error| (*error).source());
+    let causes: Vec<String> = causes.map(ToString::to_string).collect();
+    let why = causes.join(": ");
+    fail(format_args!("the program under test cannot {what}: {why}"))
 }

@@ -4,6 +4,7 @@ use futures::{StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::PostParams;
+use kubewright_policy::{ParamRef, Policy, Validates};
 use kubewright_testing::{Server, TestCluster};
 use kubewright_webhook::{
     Change, Mutated, Review, Validated, Webhooks, deny, fail, mutating, validating,
@@ -84,4 +85,44 @@ async fn a_hook_in_shadow_mode_changes_and_denies_nothing_under_load() {
 #[tokio::test]
 async fn a_hook_in_shadow_mode_changes_and_denies_nothing_on_a_real_api_server() {
     nothing_changes_under_load(Server::Real).await;
+}
+
+/// Policies that deny, each for another reason.
+fn denying() -> [Policy<ConfigMap, Validates>; 3] {
+    [
+        Policy::validating("rule").rule("false", "everything is frozen"),
+        Policy::validating("annotation").audit_annotation("size", "string(object.data.missing)"),
+        Policy::validating("params")
+            .params::<ConfigMap>(ParamRef::named("missing"))
+            .rule("params.data.size() == 0", "there are params"),
+    ]
+}
+
+#[tokio::test]
+async fn a_policy_in_shadow_mode_denies_for_no_reason() {
+    let map: ConfigMap = serde_json::from_value(json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "map"}, "data": {"a": "b"},
+    }))
+    .expect("a ConfigMap");
+    for policy in denying() {
+        let webhooks = Webhooks::new("policy.example.com").with(policy);
+        let cluster = TestCluster::builder().webhooks(webhooks).start().await;
+        let refused = cluster.create(&map).await.expect_status();
+        assert!(refused.message.contains("denied request: "), "{refused:?}");
+    }
+    let [rule, annotation, params] = denying().map(Policy::shadow);
+    let webhooks = Webhooks::new("policy.example.com");
+    let webhooks = webhooks.with(rule).with(annotation).with(params);
+    assert_eq!(webhooks.policies().len(), 3);
+    let cluster = TestCluster::builder().webhooks(webhooks).start().await;
+    let created = cluster.create(&map).await.expect_allowed();
+    assert_eq!(created.metadata.name.as_deref(), Some("map"));
+}
+
+#[tokio::test]
+#[should_panic(expected = "rule 1: ERROR: <input>:1:4: Syntax error")]
+async fn a_policy_that_does_not_compile_is_refused_with_its_mistake() {
+    let policy = Policy::<ConfigMap>::validating("broken").rule("1 +", "");
+    let webhooks = Webhooks::new("policy.example.com").with(policy);
+    TestCluster::builder().webhooks(webhooks).start().await;
 }
