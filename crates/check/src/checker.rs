@@ -1,6 +1,6 @@
 //! Applies manifests to an embedded API server, and collects what it says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 use std::ops::Range;
 
@@ -213,6 +213,7 @@ impl Checker {
             policies: Vec::new(),
             findings: Vec::new(),
             of_object: Vec::new(),
+            kept: HashMap::new(),
         };
         for unreadable in &self.unreadable {
             run.unreadable(unreadable);
@@ -308,6 +309,9 @@ impl Checker {
             if self.quota && succeeded {
                 run.quota(cluster, &manifest, &answer.body).await;
             }
+            if succeeded && write == Write::Kept {
+                run.keep(&manifest);
+            }
             if own && succeeded && is_namespace(&manifest) {
                 cluster.default_account(manifest.name()).await;
             }
@@ -377,6 +381,8 @@ struct Run<'a> {
     findings: Vec<Finding>,
     /// Those of the object that is being applied.
     of_object: Vec<Finding>,
+    /// The objects that the cluster has from manifests, and where their names are.
+    kept: HashMap<ObjectReference, Location>,
 }
 
 impl Run<'_> {
@@ -400,10 +406,10 @@ impl Run<'_> {
             NotObject::Malformed(_) => ("Malformed", ""),
             NotObject::Value(path) => ("NoObject", path.as_str()),
         };
-        let location = match other.found {
+        let location = match &other.found {
             NotObject::Malformed(Some(at)) => {
-                let at = document.start + at;
-                Some(self.location(source, at..at))
+                let at = document.start + at.start..document.start + at.end;
+                Some(self.location(source, at))
             }
             _ => self.find(source, document, path).map(|place| place.0),
         };
@@ -492,6 +498,9 @@ impl Run<'_> {
     /// Notes that kubectl refuses an object without a name, and what the API server would say besides: often why there is none.
     fn nameless(&mut self, manifest: &Manifest, nameless: &Answer, answer: &Answer) {
         self.answer(manifest, nameless);
+        if answer.status.is_success() {
+            return;
+        }
         let mut sentences = sentence::of_status(&answer.body);
         sentences.retain(|said| said.field.as_deref() != Some("metadata.name"));
         for sentence in sentences {
@@ -524,6 +533,7 @@ impl Run<'_> {
             None => (None, Vec::new()),
         };
         related.extend(self.rule_of_policy(&sentence));
+        related.extend(self.applied_before(manifest, severity));
         let help = (sentence.rule == "UnknownField")
             .then_some(field)
             .flatten()
@@ -539,6 +549,23 @@ impl Run<'_> {
             related,
             help,
         }
+    }
+
+    /// Remembers where an object of the cluster is from.
+    fn keep(&mut self, manifest: &Manifest) {
+        let path = manifest.path_of("metadata.name");
+        if let Some((location, ..)) = self.find(manifest.source, &manifest.document, &path) {
+            self.kept.insert(manifest.reference(), location);
+        }
+    }
+
+    /// Where the object that a refused manifest would have updated is from: few expect that it is an update.
+    fn applied_before(&self, manifest: &Manifest, severity: Severity) -> Option<Related> {
+        let location = self.kept.get(&manifest.reference())?.clone();
+        (severity == Severity::Error).then(|| Related {
+            location,
+            message: "applied before from here: this manifest updates it".to_owned(),
+        })
     }
 
     /// Where the policy that spoke is defined: its validation if the message is that of one, else its name.

@@ -8,10 +8,14 @@ use kubewright_apimachinery::{json, yaml};
 use serde_json::{Number, Value};
 
 use crate::finding::ObjectReference;
+use crate::places::Places;
 use crate::source::Source;
 
-/// The most objects in one list, and lists within lists are not objects of a cluster.
+/// How the kinds of lists end.
 const KIND_OF_LISTS: &str = "List";
+
+const COLLECTION_AS_KEY: &str =
+    "invalid map key: the key of a field has to be a string, not a mapping or a list";
 
 /// An object, and where it is.
 #[derive(Clone, Debug)]
@@ -36,8 +40,8 @@ pub(crate) struct NoObject {
 /// What is there in place of an object.
 #[derive(Clone, Debug)]
 pub(crate) enum NotObject {
-    /// Neither YAML nor JSON, from this byte of the document on, if one is to blame.
-    Malformed(Option<usize>),
+    /// Neither YAML nor JSON, because of these bytes of the document, if some are to blame.
+    Malformed(Option<Range<usize>>),
     /// Another value, at this path.
     Value(String),
 }
@@ -131,11 +135,17 @@ pub(crate) fn read(number: usize, source: &Source) -> (Vec<Manifest>, Vec<NoObje
                 }
             }
             Err(why) => {
-                let at = crate::places::Places::read(text).err();
+                let (at, why) = match Places::read(text) {
+                    Err(error) => (Some(error.at..error.at), error.why),
+                    Ok(places) => match places.collection_as_key() {
+                        Some(key) => (Some(key), COLLECTION_AS_KEY.to_owned()),
+                        None => (None, why),
+                    },
+                };
                 others.push(NoObject {
                     document: bytes,
-                    found: NotObject::Malformed(at.as_ref().map(|error| error.at)),
-                    why: at.map_or(why, |error| error.why),
+                    found: NotObject::Malformed(at),
+                    why,
                 });
             }
         }

@@ -18,6 +18,8 @@ pub(crate) struct Places {
     root: Option<usize>,
     /// Keys that a mapping has before, each with the first of its name.
     repeated: Vec<Repeated>,
+    /// The first key that is a mapping or a list.
+    collection_as_key: Option<usize>,
 }
 
 /// A key that a mapping has twice: the last value counts.
@@ -96,7 +98,13 @@ impl Places {
             nodes: reader.nodes,
             root: reader.root,
             repeated: reader.repeated,
+            collection_as_key: reader.collection_as_key,
         })
+    }
+
+    /// The first key that is a mapping or a list, which no object has. Unquoted, `{{ name }}` is a mapping with such a key.
+    pub(crate) fn collection_as_key(&self) -> Option<Bytes> {
+        Some(self.nodes[self.collection_as_key?].bytes.clone())
     }
 
     /// The keys that their mappings have before.
@@ -311,6 +319,7 @@ struct Reader {
     /// The nodes that have anchors, by the parser's numbers.
     anchors: HashMap<usize, usize>,
     repeated: Vec<Repeated>,
+    collection_as_key: Option<usize>,
 }
 
 impl Reader {
@@ -359,7 +368,10 @@ impl Reader {
         match (&mut self.nodes[parent.node].content, parent.key.take()) {
             (Content::Sequence(items), _) => items.push(node),
             (Content::Mapping(entries), Some(key)) => entries.push(Entry { key, value: node }),
-            _ => parent.key = Some(node),
+            _ => {
+                parent.key = Some(node);
+                self.note_collection_as_key(node);
+            }
         }
         node
     }
@@ -381,6 +393,17 @@ impl Reader {
         };
         self.nodes[node].bytes.end = end.max(self.nodes[node].bytes.start);
         self.note_repeated(node);
+    }
+
+    fn note_collection_as_key(&mut self, key: usize) {
+        let mut resolved = key;
+        while let Content::Alias(node) = self.nodes[resolved].content {
+            resolved = node;
+        }
+        let is_collection = !matches!(self.nodes[resolved].content, Content::Scalar(_));
+        if is_collection && self.collection_as_key.is_none() {
+            self.collection_as_key = Some(key);
+        }
     }
 
     fn note_repeated(&mut self, mapping: usize) {

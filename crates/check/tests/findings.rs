@@ -251,3 +251,37 @@ async fn a_key_that_is_there_twice_is_an_error_at_the_second() {
     assert_eq!((line(0), line(1)), (3, 7));
     assert_eq!(report.findings[1].related[0].location.start.line, 5);
 }
+
+#[tokio::test]
+async fn a_refused_update_shows_where_the_object_was_applied_before() {
+    let class = |provisioner: &str| {
+        format!(
+            "apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {{name: fast}}\nprovisioner: {provisioner}\n"
+        )
+    };
+    let text = format!("{}---\n{}", class("a.example.com"), class("b.example.com"));
+    let report = check(&text).await;
+    assert_eq!(
+        lines(&report),
+        ["FieldValueInvalid <b.example.com> Invalid value: null: field is immutable"]
+    );
+    let related = &report.findings[0].related[0];
+    assert_eq!(related.location.start.line, 3);
+    assert!(related.message.starts_with("applied before"), "{related:?}");
+
+    let once = check(&class("Not a name")).await;
+    assert!(!once.findings.is_empty());
+    assert!(once.findings[0].related.is_empty(), "{:?}", once.findings);
+}
+
+#[tokio::test]
+async fn an_object_that_has_no_name_and_needs_none_is_refused_once() {
+    let review = "apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nspec: {token: a}\n";
+    let report = check(review).await;
+    let said = lines(&report);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].ends_with("resource name may not be empty"),
+        "{said:?}"
+    );
+}

@@ -46,6 +46,19 @@ async fn what_is_no_object_is_reported_at_its_place() {
 }
 
 #[tokio::test]
+async fn a_key_that_is_no_string_is_underlined() {
+    for (text, key) in [
+        ("kind: Pod\nspec:\n  a: {{ b }}\n", "{ b }"),
+        ("kind: Pod\nspec:\n  ? [a, b]\n  : c\n", "[a, b]"),
+        ("kind: &kind {a: b}\nspec:\n  *kind : c\n", "*kind"),
+    ] {
+        let said = lines(&check(text).await);
+        let expected = format!("Malformed <{key}> invalid map key: ");
+        assert!(said[0].starts_with(&expected), "{said:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_document_that_grows_without_bound_is_refused() {
     let mut bomb = String::from(
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\na0: &a0 [x, x, x, x, x, x, x, x, x]\n",
