@@ -1,6 +1,6 @@
 //! Applies manifests to an embedded API server, and collects what it says.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::ops::Range;
 
@@ -213,6 +213,7 @@ impl Checker {
             policies: Vec::new(),
             findings: Vec::new(),
             of_object: Vec::new(),
+            repeated_names: HashSet::new(),
             kept: HashMap::new(),
         };
         for unreadable in &self.unreadable {
@@ -266,6 +267,7 @@ impl Checker {
         ordered.sort_by_key(|(rank, ..)| *rank);
         let (mut checked, mut ignored) = (Vec::new(), 0);
         self.namespaces(cluster, &ordered, own).await;
+        run.repeated_objects(&ordered);
         for (_, write, mut manifest) in ordered {
             let write = if self.quota { Write::Kept } else { write };
             if let Some(answer) = client_side::undecodable_metadata(&manifest) {
@@ -381,7 +383,9 @@ struct Run<'a> {
     findings: Vec<Finding>,
     /// Those of the object that is being applied.
     of_object: Vec<Finding>,
-    /// The objects that the cluster has from manifests, and where their names are.
+    /// The names of objects of which there is more than one manifest.
+    repeated_names: HashSet<String>,
+    /// Those of them that the cluster has, and where their names are.
     kept: HashMap<ObjectReference, Location>,
 }
 
@@ -551,8 +555,22 @@ impl Run<'_> {
         }
     }
 
-    /// Remembers where an object of the cluster is from.
+    fn repeated_objects(&mut self, manifests: &[((Role, usize), Write, Manifest)]) {
+        let mut seen = HashSet::with_capacity(manifests.len());
+        let repeated = manifests
+            .iter()
+            .map(|(.., manifest)| manifest)
+            .filter(|manifest| !seen.insert((manifest.kind(), manifest.name())));
+        self.repeated_names = repeated
+            .map(|manifest| manifest.name().to_owned())
+            .collect();
+    }
+
+    /// Remembers where an object of the cluster is from, if another manifest may update it.
     fn keep(&mut self, manifest: &Manifest) {
+        if !self.repeated_names.contains(manifest.name()) {
+            return;
+        }
         let path = manifest.path_of("metadata.name");
         if let Some((location, ..)) = self.find(manifest.source, &manifest.document, &path) {
             self.kept.insert(manifest.reference(), location);

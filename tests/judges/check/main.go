@@ -67,7 +67,8 @@ func compare(part, real, only bool, keep string) error {
 	if part {
 		times = 1
 	}
-	tools := []tool{ours(command, definitions), theirs(conform, schemaFiles), validate(validator, definitions)}
+	others := []tool{theirs(conform, schemaFiles), validate(validator, definitions)}
+	tools := append([]tool{ours(command, definitions)}, others...)
 	judged, err := judge(manifests, tools, folder, times)
 	if err != nil {
 		return err
@@ -79,7 +80,7 @@ func compare(part, real, only bool, keep string) error {
 	}
 	judged.print()
 	if !part {
-		if err := measure(tools, work); err != nil {
+		if err := measure(command, definitions, others, work); err != nil {
 			return err
 		}
 	}

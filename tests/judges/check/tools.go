@@ -46,11 +46,15 @@ type tool struct {
 	refused func(output []byte) (map[string]bool, error)
 }
 
-func ours(command, definitions string) tool {
+func ours(command string, definitions ...string) tool {
 	return tool{
 		"kubewright",
 		func(folder string) *exec.Cmd {
-			return exec.Command(command, "check", "--output", "json", "--crd", definitions, folder)
+			called := exec.Command(command, "check", "--output", "json", folder)
+			for _, each := range definitions {
+				called.Args = append(called.Args, "--crd", each)
+			}
+			return called
 		},
 		func(output []byte) (map[string]bool, error) {
 			var report struct {
