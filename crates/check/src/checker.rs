@@ -10,6 +10,7 @@ use kubewright_apiserver::admission::AdmissionPlugin;
 use kubewright_apiserver::{ApiServer, KubernetesVersion, Snapshot};
 use serde_json::{Map, Value};
 
+use crate::blame;
 use crate::client_side;
 use crate::cluster::{self, Answer, Cluster, Write};
 use crate::finding::{Finding, Lines, Location, ObjectReference, Related, Severity};
@@ -271,7 +272,7 @@ impl Checker {
         for (_, write, mut manifest) in ordered {
             let write = if self.quota { Write::Kept } else { write };
             if let Some(answer) = client_side::undecodable_metadata(&manifest) {
-                run.answer(&manifest, &answer);
+                run.answer(&manifest, &answer, None);
                 let outcome = Outcome::Refused(answer.body);
                 checked.push(self.checked(manifest, outcome, Vec::new()));
                 continue;
@@ -297,11 +298,12 @@ impl Checker {
                 run.nameless(&manifest, &nameless, &answer);
                 answer = nameless;
             } else {
-                run.answer(&manifest, &answer);
+                let blamed = blame::value(cluster, &manifest, &kind, &answer).await;
+                run.answer(&manifest, &answer, blamed.as_deref());
                 if sentence::is_of_strict_decoding(&answer.body) {
                     // A strict decoder stops the API server before it validates: what else is wrong is news, too.
                     let rest = cluster.apply(&manifest, &kind, Write::LenientDryRun).await;
-                    run.answer(&manifest, &rest);
+                    run.answer(&manifest, &rest, None);
                 }
             }
             let succeeded = answer.status.is_success();
@@ -478,13 +480,15 @@ impl Run<'_> {
         self.findings.push(finding);
     }
 
-    fn answer(&mut self, manifest: &Manifest, answer: &Answer) {
+    /// Notes what an answer says; `blamed` is the field of a value that could not be decoded.
+    fn answer(&mut self, manifest: &Manifest, answer: &Answer, blamed: Option<&str>) {
         for warning in &answer.warnings {
             let sentence = sentence::of_warning(warning);
             self.find_once(manifest, Severity::Warning, sentence);
         }
         if !answer.status.is_success() {
-            for sentence in sentence::of_status(&answer.body) {
+            for mut sentence in sentence::of_status(&answer.body) {
+                sentence.field = blamed.map(str::to_owned).or(sentence.field);
                 self.find_once(manifest, Severity::Error, sentence);
             }
         }
@@ -501,7 +505,7 @@ impl Run<'_> {
 
     /// Notes that kubectl refuses an object without a name, and what the API server would say besides: often why there is none.
     fn nameless(&mut self, manifest: &Manifest, nameless: &Answer, answer: &Answer) {
-        self.answer(manifest, nameless);
+        self.answer(manifest, nameless, None);
         if answer.status.is_success() {
             return;
         }

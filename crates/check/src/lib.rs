@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod blame;
 mod checker;
 mod client_side;
 mod cluster;

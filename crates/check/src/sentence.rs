@@ -46,6 +46,9 @@ impl Sentence {
 /// What a Status with a failure says.
 pub(crate) fn of_status(status: &Value) -> Vec<Sentence> {
     let message = status.text("message");
+    if let Some(why) = of_patch(status) {
+        return vec![Sentence::new("FieldValueInvalid", why, None)];
+    }
     let causes = status.at("details").list("causes");
     let of_fields: Vec<Sentence> = causes
         .iter()
@@ -72,7 +75,7 @@ pub(crate) fn of_status(status: &Value) -> Vec<Sentence> {
         return vec![Sentence::new(
             "FieldValueTypeInvalid",
             &found[0],
-            Some(&found[1]),
+            Some(&found[2]),
         )];
     }
     if let Some(found) = POLICY.captures(message) {
@@ -98,6 +101,46 @@ pub(crate) fn of_status(status: &Value) -> Vec<Sentence> {
         reason => reason,
     };
     vec![Sentence::new(reason, message, None)]
+}
+
+/// What could not be decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Undecodable {
+    why: String,
+    /// The JSON type of the value, if it is the wrong one.
+    pub(crate) of_type: Option<String>,
+    /// How many names lead to the field, if it is named.
+    pub(crate) names: usize,
+}
+
+/// What a Status says of a value that could not be decoded.
+pub(crate) fn undecodable(status: &Value) -> Option<Undecodable> {
+    let message = status.text("message");
+    if let Some(found) = GO_FIELD.captures(message) {
+        return Some(Undecodable {
+            why: found[0].to_owned(),
+            of_type: Some(found[1].to_owned()),
+            names: found[2].split('.').count(),
+        });
+    }
+    let why = of_patch(status).or_else(|| {
+        let is_it = message.contains(" cannot be handled as a ") && !is_of_strict_decoding(status);
+        is_it.then_some(message)
+    })?;
+    Some(Undecodable {
+        why: why.to_owned(),
+        of_type: None,
+        names: 0,
+    })
+}
+
+/// Why a patch could not be applied. The API server shows the patch as if it were the value of a field.
+fn of_patch(status: &Value) -> Option<&str> {
+    let [cause] = status.at("details").list("causes") else {
+        return None;
+    };
+    let (_, why) = cause.text("message").rsplit_once("\": ")?;
+    (cause.text("field") == "patch").then_some(why)
 }
 
 /// Whether a Status is about unknown or repeated fields, before anything else was looked at.
@@ -155,7 +198,7 @@ fn pattern(text: &str) -> Regex {
 static STRICT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(unknown|duplicate) field "([^"]*)""#));
 static GO_FIELD: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"json: cannot unmarshal .* into Go struct field \w+\.(\S+) of type \S+")
+    pattern(r"json: cannot unmarshal (\w+).* into Go struct field \w+\.(\S+) of type \S+")
 });
 static POLICY: LazyLock<Regex> = LazyLock::new(|| {
     pattern(

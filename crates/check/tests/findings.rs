@@ -76,7 +76,7 @@ async fn what_a_sentence_names_is_underlined() {
             "",
             "",
             &[
-                "BadRequest <Deployment> Deployment in version \"v1\" cannot be handled as a Deployment: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+                "BadRequest <lots> Deployment in version \"v1\" cannot be handled as a Deployment: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
             ],
         ),
     ] {
@@ -93,6 +93,95 @@ async fn a_value_of_a_wrong_type_is_underlined() {
         lines[0].starts_with("FieldValueTypeInvalid <three> "),
         "{lines:?}"
     );
+}
+
+#[tokio::test]
+async fn a_value_that_the_api_server_refuses_without_its_field_is_underlined() {
+    let secret = |data: &str| {
+        format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: a}}\ntype: Opaque\ndata:\n{data}")
+    };
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - {name: a, image: a, resources: {limits: {cpu: 1, memory: 1Gi, example.com/gpu: 2}, requests: {example.com/gpu: 2x}}}\n";
+    let limits = |memory: &str| {
+        format!(
+            "apiVersion: v1\nkind: LimitRange\nmetadata: {{name: a}}\nspec: {{limits: [{{type: Pod}}, {{type: Container, default: {{cpu: 1, memory: {memory}}}}}]}}\n"
+        )
+    };
+    let lease = "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: a}\nspec: {holderIdentity: a, renewTime: soon}\n";
+    for (text, underlined, field) in [
+        (
+            secret("  a: YQ==\n  tls.key: not-base64\n  z: YQ==\n"),
+            "not-base64",
+            "data[tls.key]",
+        ),
+        (
+            pod.to_owned(),
+            "2x",
+            "spec.containers[0].resources.requests[example.com/gpu]",
+        ),
+        (lease.to_owned(), "soon", "spec.renewTime"),
+        // An update is a patch.
+        (
+            format!("{}---\n{}", limits("1Gi"), limits("lots")),
+            "lots",
+            "spec.limits[1].default.memory",
+        ),
+    ] {
+        let report = check(&text).await;
+        let said = lines(&report);
+        assert_eq!(said.len(), 1, "{said:?}");
+        let rule = if underlined == "lots" {
+            "FieldValueInvalid"
+        } else {
+            "BadRequest"
+        };
+        assert!(
+            said[0].starts_with(&format!("{rule} <{underlined}> ")),
+            "{said:?}"
+        );
+        assert!(!said[0].contains("map["), "{said:?}");
+        assert_eq!(report.findings[0].field.as_deref(), Some(field));
+    }
+}
+
+#[tokio::test]
+async fn a_value_of_a_wrong_type_is_underlined_in_its_list() {
+    let service = |ports: &str| {
+        format!(
+            "apiVersion: v1\nkind: Service\nmetadata: {{name: a}}\nspec:\n  type: ClusterIP\n  ports: {ports}\n"
+        )
+    };
+    let pod = |container: &str| {
+        format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec:\n  containers:\n  - {{name: a, image: a}}\n  - {{name: b, {container}}}\n"
+        )
+    };
+    for (text, underlined, field) in [
+        (
+            service("[{port: 80}, {port: http}]"),
+            "http",
+            "spec.ports[1].port",
+        ),
+        (
+            service("{port: 80, name: a}"),
+            "{port: 80, name: a}",
+            "spec.ports",
+        ),
+        (
+            pod("image: {a: b, c: d}"),
+            "{a: b, c: d}",
+            "spec.containers[1].image",
+        ),
+        (pod("args: [a, 1, b]"), "1", "spec.containers[1].args[1]"),
+        (pod("resources: [1]"), "[1]", "spec.containers[1].resources"),
+    ] {
+        let report = check(&text).await;
+        let said = lines(&report);
+        assert!(
+            said[0].starts_with(&format!("FieldValueTypeInvalid <{underlined}> ")),
+            "{said:?}"
+        );
+        assert_eq!(report.findings[0].field.as_deref(), Some(field));
+    }
 }
 
 #[tokio::test]
