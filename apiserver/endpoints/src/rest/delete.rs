@@ -258,6 +258,17 @@ fn empty(call: &Call) -> Value {
         // What is empty fits every kind.
         let _ = conform(&kind, &mut object);
     }
+    // Where a version may leave a number out, and the real server cannot.
+    match (&*kind.group, &*kind.kind) {
+        ("apps", "Deployment" | "ReplicaSet" | "StatefulSet") => {
+            object["spec"]["replicas"] = json!(0);
+        }
+        ("apps", "DaemonSet") => {
+            object["metadata"]["annotations"] =
+                json!({ "deprecated.daemonset.template.generation": "0" });
+        }
+        _ => {}
+    }
     object
 }
 

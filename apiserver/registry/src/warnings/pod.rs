@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use kubewright_apimachinery::field::Path;
 use kubewright_apimachinery::go_text::quoted;
+use kubewright_apimachinery::names::label_value;
 use kubewright_apimachinery::view::View;
 use serde_json::Value;
 
@@ -110,18 +111,41 @@ fn node_labels(path: &Path<'_>, spec: &Value, out: &mut Vec<String>) {
     let preferred_terms = affinity.list("preferredDuringSchedulingIgnoredDuringExecution");
     for (index, term) in preferred_terms.iter().enumerate() {
         let at = preferred.index(index);
-        node_term(&at.child("preference"), term.at("preference"), out);
+        preference(&at.child("preference"), term.at("preference"), out);
     }
 }
 
 pub(crate) fn node_term(path: &Path<'_>, term: &Value, out: &mut Vec<String>) {
     let expressions = path.child("matchExpressions");
     for (index, expression) in term.list("matchExpressions").iter().enumerate() {
-        let key = expression.text("key");
-        if let Some(message) = deprecated_label(key) {
-            let at = expressions.index(index);
-            out.push(format!("{}: {key} is {message}", at.child("key")));
+        node_label(&expressions.index(index), expression, out);
+    }
+}
+
+/// A preferred term, in which no value is validated: a node cannot have a wrong one, and so is not preferred.
+fn preference(path: &Path<'_>, term: &Value, out: &mut Vec<String>) {
+    let expressions = path.child("matchExpressions");
+    for (index, expression) in term.list("matchExpressions").iter().enumerate() {
+        let at = expressions.index(index);
+        node_label(&at, expression, out);
+        let values = at.child("values");
+        for (index, value) in expression.list("values").iter().enumerate() {
+            let value = value.as_str().unwrap_or_default();
+            let at = values.index(index);
+            let problems = label_value(value);
+            out.extend(
+                problems
+                    .iter()
+                    .map(|why| format!("{at}: {value} is invalid, {why}")),
+            );
         }
+    }
+}
+
+fn node_label(at: &Path<'_>, expression: &Value, out: &mut Vec<String>) {
+    let key = expression.text("key");
+    if let Some(message) = deprecated_label(key) {
+        out.push(format!("{}: {key} is {message}", at.child("key")));
     }
 }
 
