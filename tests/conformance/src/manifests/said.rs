@@ -38,7 +38,8 @@ impl Said {
         let warnings = warnings.filter_map(|line| line.strip_prefix("Warning: "));
         let others: Vec<&str> = stderr.lines().filter(|line| !is_warning(line)).collect();
         let others = others.join("\n");
-        let mut error = others.trim().to_owned();
+        // A sentence may end with a blank.
+        let mut error = others.trim_matches('\n').to_owned();
         // Names of files, of the resource and what to do about it: the check says these otherwise.
         let own = [
             "unable to decode \"",
