@@ -1,5 +1,6 @@
 //! Which value the API server could not decode: it refuses quantities, dates and base64 without a field, and others without an index.
 
+use kubewright_apimachinery::unrecognized::json_type;
 use serde_json::{Map, Value};
 
 use crate::cluster::{Answer, Cluster, Kind, Write};
@@ -32,23 +33,29 @@ pub(crate) async fn value(
     if paths.len() > MOST_VALUES {
         return None;
     }
-    let (mut without, mut with) = (0, paths.len());
-    while without + 1 < with {
-        let half = without.midpoint(with);
+    let says_the_same = async |count| {
         let fewer = Manifest {
-            object: first_values(&manifest.object, half),
+            object: first_values(&manifest.object, count),
             ..manifest.clone()
         };
         let answer = cluster.apply(&fewer, kind, Write::DryRun).await;
-        if sentence::undecodable(&answer.body).as_ref() == Some(&said) {
+        sentence::undecodable(&answer.body).as_ref() == Some(&said)
+    };
+    if says_the_same(0).await {
+        return None;
+    }
+    let (mut without, mut with) = (0, paths.len());
+    while without + 1 < with {
+        let half = without.midpoint(with);
+        if says_the_same(half).await {
             with = half;
         } else {
             without = half;
         }
     }
     let path = paths.into_iter().nth(without)?;
-    let whole = said.of_type.map_or(path.len(), |of_type| {
-        let of_type = |value: &Value| type_of(value) == of_type;
+    let whole = said.of_type.as_ref().map_or(path.len(), |of_type| {
+        let of_type = |value: &Value| json_type(value) == of_type;
         let named = length_of_names(&path, said.names);
         (named..path.len())
             .find(|length| at(&manifest.object, &path[..*length]).is_some_and(of_type))
@@ -99,18 +106,6 @@ fn at<'a>(value: &'a Value, path: &[Step]) -> Option<&'a Value> {
         Step::Field(name) => value.get(name),
         Step::Item(index) => value.get(index),
     })
-}
-
-/// What Go calls the JSON type of a value.
-fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 /// A path as the API server writes it.
