@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::run::Engine;
-use crate::{Controller, Informers, Kind, Object, Running, Scope};
+use crate::{AnyObject, Controller, Informers, Kind, LeaderElection, Running, Scope, Sharding};
 
 /// Type-erased controller: a program holds controllers of different kinds in one list.
 ///
@@ -24,12 +24,17 @@ use crate::{Controller, Informers, Kind, Object, Running, Scope};
 /// assert_eq!(all.each_ref().map(AnyController::name), ["pods", "secrets"]);
 /// ```
 #[derive(Clone)]
-pub struct AnyController(Arc<dyn Declared>);
+pub struct AnyController {
+    declared: Arc<dyn Declared>,
+    program: Option<Arc<str>>,
+}
 
 trait Declared: Send + Sync {
     fn name(&self) -> &str;
     fn watched(&self) -> Vec<(Kind, Scope)>;
-    fn attach(self: Arc<Self>, informers: &Informers) -> Running;
+    fn finalizes(&self) -> bool;
+    fn sharding(&self) -> Option<&Sharding>;
+    fn attach(self: Arc<Self>, informers: &Informers, program: Option<&str>) -> Running;
 }
 
 impl AnyController {
@@ -44,7 +49,7 @@ impl AnyController {
     /// assert_eq!(controller.name(), "pods");
     /// ```
     pub fn name(&self) -> &str {
-        self.0.name()
+        self.declared.name()
     }
 
     /// Returns the kinds and scopes that the controller watches, its own objects first.
@@ -62,7 +67,51 @@ impl AnyController {
     /// ]);
     /// ```
     pub fn watched(&self) -> Vec<(Kind, Scope)> {
-        self.0.watched()
+        self.declared.watched()
+    }
+
+    /// Returns whether the controller adds and removes finalizers of its own objects, because it [owns](Controller::owns) others by
+    /// label.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use kubewright_controller::{Action, AnyController, Context, Controller, Error};
+    /// # async fn pod(_: Arc<Pod>, _: Context) -> Result<Action, Error> { Ok(Action::await_change()) }
+    /// assert!(!AnyController::from(Controller::new("pods", pod)).finalizes());
+    /// ```
+    pub fn finalizes(&self) -> bool {
+        self.declared.finalizes()
+    }
+
+    /// Returns the Lease by which replicas share the objects, and its times, if the controller is [sharded](Controller::sharded).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use kubewright_controller::{Action, AnyController, Context, Controller, Error};
+    /// # async fn pod(_: Arc<Pod>, _: Context) -> Result<Action, Error> { Ok(Action::await_change()) }
+    /// let controller = AnyController::from(Controller::new("pods", pod));
+    /// assert!(controller.sharding_lease().is_none());
+    /// ```
+    pub fn sharding_lease(&self) -> Option<LeaderElection> {
+        let sharding = self.declared.sharding()?;
+        Some(sharding.election(self.program.as_deref(), self.name()))
+    }
+
+    /// Names the program that the controller is a part of: the default name of its [Lease](Sharding::lease) begins with it.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use kubewright_controller::{Action, AnyController, Context, Controller, Error};
+    /// # async fn pod(_: Arc<Pod>, _: Context) -> Result<Action, Error> { Ok(Action::await_change()) }
+    /// let controller = AnyController::from(Controller::new("pods", pod).sharded(8)).of_program("gardens");
+    /// assert_eq!(controller.sharding_lease().unwrap().lease(), "gardens-pods-shards");
+    /// ```
+    pub fn of_program(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.program = Some(name.into());
+        self
     }
 
     /// Attaches the controller to shared informers, so that several controllers read from one cache.
@@ -79,23 +128,26 @@ impl AnyController {
     /// assert_eq!(running[1].name(), "second");
     /// ```
     pub fn attach(&self, informers: &Informers) -> Running {
-        Arc::clone(&self.0).attach(informers)
+        Arc::clone(&self.declared).attach(informers, self.program.as_deref())
     }
 }
 
-impl<K: Object> From<Controller<K>> for AnyController {
+impl<K: AnyObject> From<Controller<K>> for AnyController {
     fn from(controller: Controller<K>) -> Self {
-        Self(Arc::new(controller))
+        Self {
+            declared: Arc::new(controller),
+            program: None,
+        }
     }
 }
 
-impl<K: Object> Declared for Controller<K> {
+impl<K: AnyObject> Declared for Controller<K> {
     fn name(&self) -> &str {
         &self.name
     }
 
     fn watched(&self) -> Vec<(Kind, Scope)> {
-        let own = (Kind::of::<K>(), self.scope.clone());
+        let own = (self.kind.clone(), self.scope.clone());
         let others = self
             .watches
             .iter()
@@ -103,8 +155,16 @@ impl<K: Object> Declared for Controller<K> {
         std::iter::once(own).chain(others).collect()
     }
 
-    fn attach(self: Arc<Self>, informers: &Informers) -> Running {
-        Running::new(Engine::new(self, informers))
+    fn finalizes(&self) -> bool {
+        self.collector.is_some()
+    }
+
+    fn sharding(&self) -> Option<&Sharding> {
+        self.sharding.as_ref()
+    }
+
+    fn attach(self: Arc<Self>, informers: &Informers, program: Option<&str>) -> Running {
+        Running::new(Engine::new(self, informers, program))
     }
 }
 

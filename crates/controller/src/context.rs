@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, OwnerReference, Time};
 
 use crate::clock::Clock;
+use crate::ownership::{Owner, Refusal};
 use crate::{
-    Applier, ConditionStatus, CreateOrUpdate, Entry, Key, Kind, Object, OperationResult,
+    AnyObject, Applier, ConditionStatus, CreateOrUpdate, Entry, Key, Kind, OperationResult,
     RequestError,
 };
 
@@ -30,6 +31,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Context {
     pub(crate) controller: Arc<str>,
+    pub(crate) cluster: Option<Arc<str>>,
     pub(crate) kind: Arc<Kind>,
     pub(crate) entry: Arc<Entry>,
     pub(crate) failures: u32,
@@ -52,6 +54,23 @@ impl Context {
     /// ```
     pub fn controller(&self) -> &str {
         &self.controller
+    }
+
+    /// Returns the name of the cluster that the object is in; `None`: it is the program's own.
+    ///
+    /// ```
+    /// use kubewright_controller::Action;
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (_cluster, mut reconciles) = reconcile_settings(|_| Ok(Action::await_change())).await;
+    /// assert_eq!(reconciles.recv().await.unwrap().1.cluster(), None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn cluster(&self) -> Option<&str> {
+        self.cluster.as_deref()
     }
 
     /// Returns the number of consecutive failed reconciles of this object before this one.
@@ -185,12 +204,13 @@ impl Context {
     /// # Cancel safety
     ///
     /// Dropping the future leaves open whether the object is applied.
-    pub async fn apply<T: Object>(
+    pub async fn apply<T: AnyObject>(
         &self,
         applier: &Applier<T>,
         object: T,
     ) -> Result<T, RequestError> {
-        applier.apply(&self.owned("apply", object)?).await
+        let object = self.owned("apply", applier.kind(), object)?;
+        applier.apply(&object).await
     }
 
     /// Creates or updates an object that the reconciled object owns, in the namespace of its owner.
@@ -230,19 +250,98 @@ impl Context {
     /// # Cancel safety
     ///
     /// Dropping the future leaves open whether the object is written.
-    pub async fn create_or_update<T: Object>(
+    pub async fn create_or_update<T: AnyObject>(
         &self,
         handle: &CreateOrUpdate<T>,
         object: T,
     ) -> Result<OperationResult, RequestError> {
-        let object = self.owned("create or update", object)?;
+        let object = self.owned("create or update", handle.kind(), object)?;
         handle.create_or_update(&object).await
+    }
+
+    /// Creates or updates an object that the reconciled object owns beside others, in the namespace of its owners: the garbage
+    /// collector deletes it with the last of them.
+    ///
+    /// Its owner reference has no `controller: true`, which one owner of an object can have. [`apply`](Self::apply) cannot do this: a
+    /// field manager that applies an object anew removes the owners that it applied before. Watch such objects with
+    /// [`by_any_owner`](crate::Owned::by_any_owner).
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::Secret;
+    /// use kubewright_controller::{Action, Connection, CreateOrUpdate, Informers, OperationResult, Scope};
+    /// use kubewright_testing::yaml;
+    #[doc = include_str!("example.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let (cluster, mut reconciles) = reconcile_settings(|_| Ok(Action::await_change())).await;
+    /// let (_, context) = reconciles.recv().await.unwrap();
+    /// # let connection = Connection::new();
+    /// # connection.open(cluster.client(), "gardener");
+    /// let informers = Informers::new();
+    /// let secrets: CreateOrUpdate<Secret> = CreateOrUpdate::new(&informers, &connection, Scope::all().named("shared"));
+    /// # let client = cluster.client();
+    /// # tokio::spawn(async move { informers.run(client).await });
+    /// context.share(&secrets, yaml("metadata: {name: shared}")).await?;
+    /// let shared: Secret = cluster.get("shared").await.unwrap();
+    /// assert_eq!(shared.metadata.owner_references.unwrap()[0].controller, None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`create_or_update`](Self::create_or_update).
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future leaves open whether the object is written.
+    pub async fn share<T: AnyObject>(
+        &self,
+        handle: &CreateOrUpdate<T>,
+        object: T,
+    ) -> Result<OperationResult, RequestError> {
+        let owner = OwnerReference {
+            controller: None,
+            ..self.owner_reference()
+        };
+        let object = self.owned_by(owner, "create or update", handle.kind(), object)?;
+        handle.create_or_update(&object).await
+    }
+
+    pub(crate) fn owner(&self) -> Owner<'_> {
+        Owner {
+            kind: &self.kind,
+            key: self.entry.key(),
+        }
+    }
+
+    pub(crate) fn uid(&self) -> &str {
+        self.entry.metadata().uid()
+    }
+
+    pub(crate) fn is_being_deleted(&self) -> bool {
+        self.entry.metadata().is_being_deleted()
+    }
+
+    /// Whether the object has a finalizer, as far as its cache knows.
+    pub(crate) fn has_finalizer(&self, name: &str) -> bool {
+        self.entry.finalizers().iter().any(|known| known == name)
+    }
+
+    fn owned<T: AnyObject>(&self, verb: &str, kind: &Kind, object: T) -> Result<T, RequestError> {
+        self.owned_by(self.owner_reference(), verb, kind, object)
     }
 
     /// Gives an object its owner. An owner in a namespace owns objects of this namespace alone: the garbage collector takes
     /// an object elsewhere for an orphan, and deletes it.
-    fn owned<T: Object>(&self, verb: &str, mut object: T) -> Result<T, RequestError> {
-        let (owner, kind) = (self.owner_reference(), Kind::of::<T>());
+    fn owned_by<T: AnyObject>(
+        &self,
+        owner: OwnerReference,
+        verb: &str,
+        kind: &Kind,
+        mut object: T,
+    ) -> Result<T, RequestError> {
         let metadata = object.meta_mut();
         let home = self.entry.key().namespace();
         if kind.is_namespaced() && metadata.namespace.is_none() {
@@ -252,7 +351,8 @@ impl Context {
         if home.is_some() && (!kind.is_namespaced() || namespace != home) {
             let key = Key::new(namespace, metadata.name.as_deref().unwrap_or_default());
             let owner = self.kind.reference(self.entry.key());
-            return Err(RequestError::not_owned(verb, &kind, &key, owner));
+            let refusal = Refusal::OutsideNamespace { owner };
+            return Err(RequestError::refused(verb, kind.reference(&key), refusal));
         }
         let owners = metadata.owner_references.get_or_insert_default();
         owners.retain(|known| known.uid != owner.uid);
@@ -272,6 +372,7 @@ mod tests {
     fn context(kind: Kind, object: &str) -> Context {
         Context {
             controller: "maps".into(),
+            cluster: None,
             kind: Arc::new(kind),
             entry: Arc::new(Entry::read(object).unwrap()),
             failures: 0,
@@ -295,7 +396,7 @@ mod tests {
     fn an_owned_object_is_in_the_namespace_of_its_owner() {
         for namespace in [None, Some("blue")] {
             let owned = in_blue()
-                .owned("create or update", map(namespace))
+                .owned("create or update", &Kind::of::<ConfigMap>(), map(namespace))
                 .unwrap()
                 .metadata;
             assert_eq!(owned.namespace.as_deref(), Some("blue"));
@@ -305,19 +406,26 @@ mod tests {
 
     #[test]
     fn an_owner_in_a_namespace_owns_nothing_outside_of_it() {
-        const WHY: &str = "ConfigMap blue/a cannot own an object outside of its namespace: write the object without an \
-                           owner, label it, and delete it in a finalizer of its owner";
+        const WHY: &str = "ConfigMap blue/a cannot own an object outside of its namespace by an owner reference, for \
+                           which the garbage collector would delete it: use `Ownership`, which owns by a label and a \
+                           finalizer";
         let mut namespace = Namespace::default();
         namespace.metadata.name = Some("red".to_owned());
         for (error, what) in [
             (
                 in_blue()
-                    .owned("create or update", map(Some("red")))
+                    .owned(
+                        "create or update",
+                        &Kind::of::<ConfigMap>(),
+                        map(Some("red")),
+                    )
                     .unwrap_err(),
                 "cannot create or update ConfigMap red/copy",
             ),
             (
-                in_blue().owned("apply", namespace).unwrap_err(),
+                in_blue()
+                    .owned("apply", &Kind::of::<Namespace>(), namespace)
+                    .unwrap_err(),
                 "cannot apply Namespace red",
             ),
         ] {
@@ -329,8 +437,11 @@ mod tests {
     #[test]
     fn an_owner_of_the_cluster_owns_objects_in_any_namespace() {
         let object = r#"{"metadata": {"name": "red", "uid": "1"}}"#;
-        let owned =
-            context(Kind::of::<Namespace>(), object).owned("create or update", map(Some("red")));
+        let owned = context(Kind::of::<Namespace>(), object).owned(
+            "create or update",
+            &Kind::of::<ConfigMap>(),
+            map(Some("red")),
+        );
         assert_eq!(owned.unwrap().metadata.namespace.as_deref(), Some("red"));
     }
 }

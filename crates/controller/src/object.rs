@@ -1,6 +1,5 @@
-//! Kinds of objects, references to objects, and which objects of a kind are meant.
+//! Types of objects, references to objects, and which objects of a kind are meant.
 
-use std::any::TypeId;
 use std::cmp::Ordering;
 use std::fmt::{self, Debug, Display};
 use std::hash::{Hash, Hasher};
@@ -8,7 +7,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use kube::core::{
-    ApiResource, ClusterResourceScope, DynamicObject, NamespaceResourceScope, Resource,
+    ApiResource, ClusterResourceScope, DynamicResourceScope, NamespaceScope, Resource,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,20 +30,57 @@ use serde::de::DeserializeOwned;
     message = "`{Self}` is not an object that a controller can work with",
     note = "an object implements kube's `Resource` (without a dynamic type) and serde's `Serialize` and `Deserialize`"
 )]
-pub trait Object:
-    Resource<DynamicType = (), Scope: 'static>
-    + Clone
-    + Debug
-    + Serialize
-    + DeserializeOwned
-    + Send
-    + Sync
-    + 'static
+pub trait Object: AnyObject + Resource<DynamicType = ()> {}
+
+impl<K: AnyObject + Resource<DynamicType = ()>> Object for K {}
+
+/// A type of object whose kind is a value, a [`Kind`](crate::Kind): `DynamicObject`, and `PartialObjectMeta` for its metadata alone.
+///
+/// ```
+/// use kube::core::{DynamicObject, PartialObjectMeta};
+/// use kubewright_controller::DynamicKind;
+///
+/// fn is_known_at_run_time<K: DynamicKind>() -> bool {
+///     true
+/// }
+///
+/// assert!(is_known_at_run_time::<DynamicObject>());
+/// assert!(is_known_at_run_time::<PartialObjectMeta<DynamicObject>>());
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "the kind of `{Self}` is not a value",
+    note = "use `DynamicObject`, or `PartialObjectMeta` for its metadata alone"
+)]
+pub trait DynamicKind: AnyObject + Resource<DynamicType = ApiResource> {}
+
+impl<K: AnyObject + Resource<DynamicType = ApiResource>> DynamicKind for K {}
+
+/// A type of Kubernetes object that handles work with, whether the type knows its kind ([`Object`]) or not ([`DynamicKind`]).
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use kube::core::DynamicObject;
+/// use kubewright_controller::AnyObject;
+///
+/// fn name<K: AnyObject>(object: &K) -> &str {
+///     object.meta().name.as_deref().unwrap_or_default()
+/// }
+///
+/// let pod: Pod = kubewright_testing::yaml("metadata: {name: web}");
+/// let widget: DynamicObject = kubewright_testing::yaml("{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}");
+/// assert_eq!((name(&pod), name(&widget)), ("web", "a"));
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an object that a controller can work with",
+    note = "an object implements kube's `Resource` and serde's `Serialize` and `Deserialize`"
+)]
+pub trait AnyObject:
+    Resource<Scope: 'static> + Clone + Debug + Serialize + DeserializeOwned + Send + Sync + 'static
 {
 }
 
-impl<K> Object for K where
-    K: Resource<DynamicType = (), Scope: 'static>
+impl<K> AnyObject for K where
+    K: Resource<Scope: 'static>
         + Clone
         + Debug
         + Serialize
@@ -53,121 +89,6 @@ impl<K> Object for K where
         + Sync
         + 'static
 {
-}
-
-/// Kind of a type of object: its names, API group, version and whether it is namespaced.
-///
-/// ```
-/// use k8s_openapi::api::apps::v1::Deployment;
-/// use kubewright_controller::Kind;
-///
-/// let kind = Kind::of::<Deployment>();
-/// assert_eq!(kind.to_string(), "deployments.apps");
-/// assert!(kind.is_namespaced());
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Kind {
-    resource: ApiResource,
-    is_namespaced: bool,
-}
-
-impl Kind {
-    /// Returns the kind of a type.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Pod;
-    /// use kubewright_controller::Kind;
-    ///
-    /// assert_eq!(Kind::of::<Pod>().to_string(), "pods");
-    /// assert_ne!(Kind::of::<Pod>(), Kind::of::<k8s_openapi::api::core::v1::Node>());
-    /// ```
-    pub fn of<K: Object>() -> Self {
-        Self {
-            resource: ApiResource::erase::<K>(&()),
-            is_namespaced: TypeId::of::<K::Scope>() == TypeId::of::<NamespaceResourceScope>(),
-        }
-    }
-
-    /// Returns the kind in CamelCase, such as `Deployment`.
-    ///
-    /// ```
-    /// use k8s_openapi::api::networking::v1::NetworkPolicy;
-    /// use kubewright_controller::Kind;
-    ///
-    /// assert_eq!(Kind::of::<NetworkPolicy>().name(), "NetworkPolicy");
-    /// ```
-    pub fn name(&self) -> &str {
-        &self.resource.kind
-    }
-
-    /// Returns the API group, which is empty for the core group.
-    ///
-    /// ```
-    /// use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
-    /// use kubewright_controller::Kind;
-    ///
-    /// assert_eq!(Kind::of::<Deployment>().group(), "apps");
-    /// assert_eq!(Kind::of::<Pod>().group(), "");
-    /// ```
-    pub fn group(&self) -> &str {
-        &self.resource.group
-    }
-
-    /// Returns the resource, as in URL paths and RBAC rules, such as `deployments`.
-    ///
-    /// ```
-    /// use k8s_openapi::api::networking::v1::NetworkPolicy;
-    /// use kubewright_controller::Kind;
-    ///
-    /// assert_eq!(Kind::of::<NetworkPolicy>().plural(), "networkpolicies");
-    /// ```
-    pub fn plural(&self) -> &str {
-        &self.resource.plural
-    }
-
-    /// Returns API group and version, such as `apps/v1`.
-    ///
-    /// ```
-    /// use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod};
-    /// use kubewright_controller::Kind;
-    ///
-    /// assert_eq!(Kind::of::<Deployment>().api_version(), "apps/v1");
-    /// assert_eq!(Kind::of::<Pod>().api_version(), "v1");
-    /// ```
-    pub fn api_version(&self) -> &str {
-        &self.resource.api_version
-    }
-
-    /// Returns whether the kind is namespaced.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::{Namespace, Pod};
-    /// use kubewright_controller::Kind;
-    ///
-    /// assert!(Kind::of::<Pod>().is_namespaced());
-    /// assert!(!Kind::of::<Namespace>().is_namespaced());
-    /// ```
-    pub fn is_namespaced(&self) -> bool {
-        self.is_namespaced
-    }
-
-    pub(crate) fn path(&self, namespace: Option<&str>) -> String {
-        let namespace = namespace.filter(|_| self.is_namespaced);
-        DynamicObject::url_path(&self.resource, namespace)
-    }
-
-    pub(crate) fn reference(&self, key: &Key) -> String {
-        format!("{} {key}", self.name())
-    }
-}
-
-impl Display for Kind {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.group() {
-            "" => formatter.write_str(self.plural()),
-            group => write!(formatter, "{}.{group}", self.plural()),
-        }
-    }
 }
 
 /// Namespace and name of an object; a cluster-scoped object has no namespace.
@@ -271,12 +192,14 @@ impl Debug for Key {
 /// assert_eq!(secret.to_string(), "blue/tls");
 /// assert_eq!(namespace.to_string(), "blue");
 /// ```
+///
+/// Only while the program runs is it known where objects of a [`DynamicKind`] live: both forms refer to them.
 pub struct ObjectRef<K> {
     key: Key,
     kind: PhantomData<fn() -> K>,
 }
 
-impl<K: Object> ObjectRef<K> {
+impl<K: AnyObject> ObjectRef<K> {
     /// Returns the reference to an object.
     ///
     /// ```
@@ -339,13 +262,34 @@ impl<K> ObjectRef<K> {
     }
 }
 
-impl<K: Resource<Scope = ClusterResourceScope>> From<&str> for ObjectRef<K> {
+/// The scopes whose objects may have no namespace: a reference to one is a name.
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Node;
+/// use kube::core::{DynamicObject, Resource};
+/// use kubewright_controller::ClusterScope;
+///
+/// fn is_referred_to_by_name<K: Resource<Scope: ClusterScope>>() -> bool {
+///     true
+/// }
+///
+/// assert!(is_referred_to_by_name::<Node>() && is_referred_to_by_name::<DynamicObject>());
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "objects of this kind live in namespaces: refer to one by (\"namespace\", \"name\")"
+)]
+pub trait ClusterScope {}
+
+impl ClusterScope for ClusterResourceScope {}
+impl ClusterScope for DynamicResourceScope {}
+
+impl<K: Resource<Scope: ClusterScope>> From<&str> for ObjectRef<K> {
     fn from(name: &str) -> Self {
         Self::at(Key::new(None, name))
     }
 }
 
-impl<K: Resource<Scope = NamespaceResourceScope>> From<(&str, &str)> for ObjectRef<K> {
+impl<K: Resource<Scope: NamespaceScope>> From<(&str, &str)> for ObjectRef<K> {
     fn from((namespace, name): (&str, &str)) -> Self {
         Self::at(Key::new(Some(namespace), name))
     }

@@ -1,32 +1,44 @@
 //! A controller at work.
 
+mod collect;
 mod end;
+mod failures;
+mod heed;
+mod in_progress;
 mod outcome;
+mod sharing;
+mod triggers;
 
 use std::fmt;
 use std::future::pending;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ahash::AHashMap;
 use futures::FutureExt;
+use futures::future::join;
 use kube::Client;
-use tokio::sync::watch;
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::{Instrument, Span, field};
 
-use self::end::{End, Failure, message};
+use self::end::{End, Failure};
+pub(crate) use self::failures::{Failing, Failures};
+pub(crate) use self::in_progress::InProgress;
 pub use self::outcome::Outcome;
 use crate::clock::Clock;
 use crate::handles::Undecodable;
-use crate::informer::{Delta, Entry, Informer, Informers, Origin, Subscription};
-use crate::mapping::{Reporter, Updates};
-use crate::queue::{Back, Priority, Queue};
-use crate::sync::{Mutex, locked};
-use crate::{Context, Controller, Key, Kind, LeaderGuard, Meter, Object};
+use crate::informer::{Entry, Informer, Informers, Subscription};
+use crate::mapping::{Of, Reporter, Updates};
+use crate::queue::{Back, GroupOf, Priority, Queue};
+use crate::rate_limit::Bucket;
+use crate::shards::Holdings;
+use crate::sync::Mutex;
+use crate::{
+    AnyObject, Context, Controller, Key, Kind, LeaderElection, LeaderGuard, Meter, Trigger,
+};
 
 /// A controller that reads from shared informers and can be run, again and again.
 pub struct Running(Box<dyn Run>);
@@ -37,11 +49,13 @@ trait Run: Send + Sync {
     fn name(&self) -> &str;
     fn observe(&mut self, observe: Observe);
     fn meter(&self) -> Meter;
+    fn is_sharded(&self) -> bool;
+    fn works_in(&mut self, cluster: Arc<str>);
     fn run<'a>(&'a self, guard: Option<LeaderGuard>, shutdown: Shutdown<'a>) -> Shutdown<'a>;
 }
 
 impl Running {
-    pub(crate) fn new<K: Object>(engine: Engine<K>) -> Self {
+    pub(crate) fn new<K: AnyObject>(engine: Engine<K>) -> Self {
         Self(Box::new(engine))
     }
 
@@ -90,6 +104,24 @@ impl Running {
         self.0.observe(Arc::new(observe));
     }
 
+    /// Names the cluster that the controller works in, if it is not the program's own: for [`Context::cluster`] and its spans.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use kubewright_controller::{Action, AnyController, Context, Controller, Error, Informers};
+    /// async fn pod(_: Arc<Pod>, context: Context) -> Result<Action, Error> {
+    ///     tracing::info!(cluster = context.cluster(), "a pod");
+    ///     Ok(Action::await_change())
+    /// }
+    ///
+    /// let mut running = AnyController::from(Controller::new("pods", pod)).attach(&Informers::new());
+    /// running.works_in("east");
+    /// ```
+    pub fn works_in(&mut self, cluster: impl Into<Arc<str>>) {
+        self.0.works_in(cluster.into());
+    }
+
     /// Returns a meter of the work queue and the workers.
     ///
     /// ```
@@ -105,6 +137,20 @@ impl Running {
         self.0.meter()
     }
 
+    /// Returns whether replicas [share](Controller::sharded) the objects of the controller, whichever of them leads.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use k8s_openapi::api::core::v1::Pod;
+    /// # use kubewright_controller::{Action, AnyController, Context, Controller, Error, Informers};
+    /// # async fn reconcile(_: Arc<Pod>, _: Context) -> Result<Action, Error> { Ok(Action::await_change()) }
+    /// let running = AnyController::from(Controller::new("pods", reconcile).sharded(4)).attach(&Informers::new());
+    /// assert!(running.is_sharded());
+    /// ```
+    pub fn is_sharded(&self) -> bool {
+        self.0.is_sharded()
+    }
+
     /// Reconciles until `shutdown` resolves and the reconciles in progress are done. Starts when the informers have synced.
     ///
     /// # Cancel safety
@@ -117,7 +163,8 @@ impl Running {
     /// Reconciles as [`run`](Self::run) does, and at most as long as this program leads.
     ///
     /// When leadership is lost, the reconciles in progress are cancelled, and this returns when none is left. A reconcile that was
-    /// held up writes nothing any more: every handle refuses.
+    /// held up writes nothing any more: every handle refuses. A [sharded](Controller::sharded) controller does not heed the leader:
+    /// its replicas share the objects by their own Lease.
     ///
     /// # Cancel safety
     ///
@@ -127,7 +174,7 @@ impl Running {
     }
 }
 
-impl<K: Object> Controller<K> {
+impl<K: AnyObject> Controller<K> {
     /// Runs this controller without a manager, until `shutdown` resolves and the reconciles in progress are done.
     ///
     /// # Cancel safety
@@ -135,7 +182,7 @@ impl<K: Object> Controller<K> {
     /// Dropping the future stops the controller at once and cancels the reconciles in progress.
     pub async fn run(self, client: Client, shutdown: impl Future<Output = ()>) {
         let informers = Informers::new();
-        let engine = Engine::new(self, &informers);
+        let engine = Engine::new(self, &informers, None);
         tokio::select! {
             () = informers.run(client) => {}
             () = engine.run(None, Box::pin(shutdown)) => {}
@@ -162,35 +209,68 @@ type Observe = Arc<dyn Fn(&Reconciled<'_>) + Send + Sync>;
 /// A controller with its informers.
 pub(crate) struct Engine<K> {
     observe: Option<Observe>,
+    /// None: the program's own.
+    cluster: Option<Arc<str>>,
     controller: Arc<Controller<K>>,
     objects: Informer,
     watched: Vec<Informer>,
+    /// The tokens of the rate limit, which last from one run to the next.
+    limit: Option<Arc<Mutex<Bucket>>>,
+    /// The shards that this replica holds, if replicas share the objects.
+    holdings: Option<Arc<Holdings>>,
+    /// The Lease by which they do.
+    shared_by: Option<LeaderElection>,
+    informers: Informers,
     meter: Meter,
 }
 
 /// What the workers of a controller share.
 struct Work<K> {
     observe: Option<Observe>,
+    cluster: Option<Arc<str>>,
     controller: Arc<Controller<K>>,
     kind: Arc<Kind>,
     objects: Informer,
     queue: Arc<Queue<Key>>,
     meter: Meter,
-    failures: Mutex<AHashMap<Key, u32>>,
+    failures: Arc<Failures>,
+    in_progress: Arc<InProgress>,
+    holdings: Option<Arc<Holdings>>,
     clock: Clock,
 }
 
-impl<K: Object> Engine<K> {
-    pub(crate) fn new(controller: impl Into<Arc<Controller<K>>>, informers: &Informers) -> Self {
+impl<K: AnyObject> Engine<K> {
+    pub(crate) fn new(
+        controller: impl Into<Arc<Controller<K>>>,
+        informers: &Informers,
+        program: Option<&str>,
+    ) -> Self {
         let controller = controller.into();
+        let bucket = |limit| Arc::new(Mutex::new(Bucket::new(limit)));
+        let limit = controller.rate_limit.map(bucket);
+        let sharding = controller.sharding.as_ref();
+        let holdings = sharding.map(|sharding| Arc::new(Holdings::new(sharding.count())));
+        let shared_by = sharding.map(|sharding| sharding.election(program, &controller.name));
         Self {
             observe: None,
-            meter: Meter::new(Arc::clone(&controller.name), controller.concurrency),
-            objects: informers.informer(Kind::of::<K>(), controller.scope.clone()),
+            cluster: None,
+            meter: Meter::new(
+                Arc::clone(&controller.name),
+                controller.kind.clone(),
+                controller.concurrency,
+                limit.clone(),
+                holdings.clone(),
+                controller.triggers.iter().map(Trigger::calls).collect(),
+            ),
+            limit,
+            holdings,
+            shared_by,
+            informers: informers.clone(),
+            objects: informers.asked(controller.is_optional, &controller.kind, &controller.scope),
             watched: controller
                 .watches
                 .iter()
-                .map(|watch| informers.informer(watch.kind.clone(), watch.scope.clone()))
+                .map(|watch| informers.asked(watch.is_optional, &watch.kind, &watch.scope))
                 .collect(),
             controller,
         }
@@ -198,6 +278,7 @@ impl<K: Object> Engine<K> {
 
     pub(crate) async fn run(&self, guard: Option<LeaderGuard>, shutdown: impl Future<Output = ()>) {
         let mut shutdown = pin!(shutdown);
+        let guard = guard.filter(|_| self.holdings.is_none());
         // Shared, because it is waited for again after it has come.
         let over = async {
             match &guard {
@@ -219,19 +300,31 @@ impl<K: Object> Engine<K> {
         }
         let work = Arc::new(Work {
             observe: self.observe.clone(),
+            cluster: self.cluster.clone(),
             kind: Arc::new(self.objects.kind().clone()),
             objects: self.objects.clone(),
             controller: Arc::clone(&self.controller),
-            queue: Arc::new(Queue::new()),
+            queue: Arc::new(Queue::new(self.groups(), self.limit.clone())),
             meter: self.meter.clone(),
-            failures: Mutex::default(),
+            failures: Arc::default(),
+            in_progress: Arc::new(InProgress::of(self.controller.concurrency)),
+            holdings: self.holdings.clone(),
             clock: Clock::new(),
         });
-        let _look = self.meter.look_at(&work.queue);
+        let (leave, leaving) = oneshot::channel();
+        let mut sharing = pin!(self.share(&work, leaving));
+        let _look = self
+            .meter
+            .look_at(&work.queue, &work.failures, &work.in_progress);
         let (reporter, updates) = Updates::new();
+        let triggers = self.hear_triggers(&work);
         let subscriptions = self.subscribe(&work, &reporter);
         let mut mapping = JoinSet::new();
-        mapping.spawn(Arc::clone(&work).map(updates));
+        mapping.spawn(Arc::clone(&work).map(updates).in_current_span());
+        if self.controller.collector.is_some() {
+            let owners = Arc::clone(&work).look_after_owners(self.objects.lists());
+            mapping.spawn(owners.in_current_span());
+        }
         for informer in &self.watched {
             mapping.spawn(Arc::clone(&work).look_after_lists(informer.lists()));
         }
@@ -248,14 +341,17 @@ impl<K: Object> Engine<K> {
             () = shutdown => {}
             () = over.clone() => {}
             () = work.queue.keep_time() => {}
+            () = &mut sharing => {}
         }
-        drop((subscriptions, mapping));
+        drop((triggers, subscriptions, mapping));
         work.queue.close();
+        drop(leave);
         let all_done = async { while workers.join_next().await.is_some() {} };
+        let all_done = join(all_done, sharing);
         let is_cut = tokio::select! {
             biased;
             () = over.clone() => true,
-            () = all_done => false,
+            _ = all_done => false,
         };
         if is_cut {
             workers.shutdown().await;
@@ -263,83 +359,53 @@ impl<K: Object> Engine<K> {
         tracing::info!(controller = %self.controller.name, "no longer reconciling");
     }
 
+    /// The groups of keys that take turns, if the queue has more than the default priorities.
+    fn groups(&self) -> Option<GroupOf<Key>> {
+        match (self.controller.is_fair, &self.controller.priority) {
+            (true, _) => Some(|key| key.namespace().unwrap_or_default()),
+            (false, Some(_)) => Some(|_| ""),
+            (false, None) => None,
+        }
+    }
+
     fn subscribe(&self, work: &Arc<Work<K>>, reporter: &Reporter) -> Vec<Subscription> {
-        let own = {
-            let work = Arc::clone(work);
-            self.objects.subscribe(move |delta| {
-                if work.controller.predicate.matches(delta)
-                    && let Some(entry) = delta.new.as_ref().or(delta.old.as_ref())
-                {
-                    work.queue.add(entry.key(), priority(delta), Instant::now());
-                }
+        let watched = self.watched.iter().enumerate();
+        let watched = watched.map(|(number, informer)| (Of::Watched(number), informer));
+        std::iter::once((Of::Own, &self.objects))
+            .chain(watched)
+            .map(|(of, informer)| {
+                let (work, reporter) = (Arc::clone(work), reporter.clone());
+                informer.subscribe(move |delta| work.hear(of, delta, &reporter))
             })
-        };
-        let watched = self.watched.iter().enumerate().map(|(number, informer)| {
-            let (work, reporter) = (Arc::clone(work), reporter.clone());
-            informer.subscribe(move |delta| work.hear(number, delta, &reporter))
-        });
-        std::iter::once(own).chain(watched).collect()
+            .collect()
     }
 }
 
-impl<K: Object> Work<K> {
-    /// Hears of a change of something watched. What is left to the users' functions does not hold up the informer.
-    fn hear(&self, number: usize, delta: &Delta, reporter: &Reporter) {
-        let Some(watch) = self.controller.watches.get(number) else {
-            return;
-        };
-        if !watch.predicate.matches(delta) {
-            return;
-        }
-        if watch.is_quick || !reporter.passes_on(number, delta) {
-            self.heed(number, delta);
-        }
-    }
-
-    /// Calls the users' functions for what was heard.
-    async fn map(self: Arc<Self>, mut updates: Updates) {
-        while let Some((number, delta)) = updates.next().await {
-            self.heed(number, &delta);
-        }
-    }
-
-    /// Enqueues the objects that a change of a watched object concerns.
-    fn heed(&self, number: usize, delta: &Delta) {
-        let Some(watch) = self.controller.watches.get(number) else {
-            return;
-        };
-        // The function is the user's: its panic must not end the informer, which other controllers share.
-        match catch_unwind(AssertUnwindSafe(|| watch.concerned(delta))) {
-            Ok(concerned) => {
-                let now = Instant::now();
-                for key in concerned {
-                    self.queue.add(&key, priority(delta), now);
-                }
-            }
-            Err(panic) => tracing::error!(
-                controller = %self.controller.name, watched = %watch.kind, panic = message(&*panic),
-                "the function that maps a change to objects panicked: the change is not heeded"
-            ),
-        }
-    }
-
-    /// Has every object looked at after something watched was listed anew. What a reconcile had made may have been undone
-    /// before the list, and then no event tells of either.
-    async fn look_after_lists(self: Arc<Self>, mut lists: watch::Receiver<u64>) {
-        while lists.changed().await.is_ok() {
-            let now = Instant::now();
-            for entry in self.objects.select(|_| true) {
-                self.queue.add(entry.key(), Priority::Low, now);
-            }
-        }
-    }
-
+impl<K: AnyObject> Work<K> {
     async fn work(self: Arc<Self>, worker: usize) {
         while let Some((key, waited, begun)) = self.queue.take(worker).await {
+            let Ok(turn) = self.turn(&key) else {
+                self.queue.give_back_token();
+                self.queue.done(&key, None, Priority::LOW);
+                continue;
+            };
             let span = self.span(&key);
-            let end = match self.objects.get(&key) {
-                Some(entry) => self.reconcile(entry).instrument(span.clone()).await,
-                None => End::Gone,
+            let attempt = async {
+                if let Some(entry) = self.objects.get(&key) {
+                    let _place = self.in_progress.enter(worker, &key, begun, &span);
+                    return self.reconcile(entry).await;
+                }
+                self.queue.give_back_token();
+                (self.collect_for_gone(&key).await, None)
+            };
+            let attempt = attempt.instrument(span.clone());
+            let ended = match &turn {
+                Some(turn) => turn.hold(attempt).await,
+                None => Some(attempt.await),
+            };
+            let Some((end, object)) = ended else {
+                self.queue.done(&key, None, Priority::LOW);
+                continue;
             };
             let outcome = end.outcome();
             span.record("outcome", outcome.as_str());
@@ -356,15 +422,27 @@ impl<K: Object> Work<K> {
             }
             let back = span.in_scope(|| self.conclude(&key, end));
             drop(span);
-            self.queue.done(&key, back);
+            let priority = match (&back, object) {
+                (Some(_), Some(object)) => {
+                    self.priority(Priority::LOW, &key, |of| Ok(Some(of(&object))))
+                }
+                _ => Priority::LOW,
+            };
+            self.queue.done(&key, back, priority);
+            if turn.is_some() {
+                self.forget_others(|of| *of == key);
+            }
         }
     }
 
     /// What a trace tells of a reconcile, which is of what object and how it ended.
     fn span(&self, key: &Key) -> Span {
+        // Each is a trace of its own, wherever the controller is run.
         tracing::debug_span!(
+            parent: None,
             "reconcile",
             controller = &*self.controller.name,
+            cluster = self.cluster.as_deref(),
             kind = self.kind.name(),
             namespace = key.namespace(),
             name = key.name(),
@@ -373,43 +451,53 @@ impl<K: Object> Work<K> {
         )
     }
 
-    async fn reconcile(&self, entry: Arc<Entry>) -> End {
+    /// Reconciles an object, and returns the object, too, if its priority depends on it.
+    async fn reconcile(&self, entry: Arc<Entry>) -> (End, Option<Arc<K>>) {
         let object = match entry.decode::<K>() {
             Ok(object) => Arc::new(object),
             Err(error) => {
                 let error = Undecodable::from(error);
-                return End::Terminal(format!("cannot decode the object: {error}"));
+                let end = End::Terminal(format!("cannot decode the object: {error}"));
+                return (end, None);
             }
         };
+        let kept = self.controller.priority.as_ref();
+        let kept = kept.map(|_| Arc::clone(&object));
         let context = Context {
             controller: Arc::clone(&self.controller.name),
+            cluster: self.cluster.clone(),
             kind: Arc::clone(&self.kind),
-            failures: locked(self.failures.lock())
-                .get(entry.key())
-                .copied()
-                .unwrap_or_default(),
+            failures: self.failures.count(entry.key()),
             clock: self.clock,
-            entry,
+            entry: Arc::clone(&entry),
         };
         let reconciler = &self.controller.reconciler;
         let reconcile = AssertUnwindSafe(async { reconciler.reconcile_any(object, context).await });
-        match reconcile.catch_unwind().await {
+        let end = match reconcile.catch_unwind().await {
             Ok(Ok(action)) => End::Done(action),
             Ok(Err(error)) => End::of_error(&error),
             Err(panic) => End::of_panic(&*panic),
-        }
+        };
+        let end = match &self.controller.collector {
+            Some(collector) => self.collect(&**collector, &entry, end).await,
+            None => end,
+        };
+        (end, kept)
     }
 
     /// Has an object that failed tried again, and not at once, whatever becomes of it meanwhile.
-    fn again(&self, object: &str, failure: &Failure, count: &mut u32) -> Back<Instant> {
+    fn again(&self, key: &Key, failure: &Failure) -> Back<Instant> {
         self.meter.retried();
-        *count = count.saturating_add(1);
+        let failures = self.failures.add(key, &failure.error);
         let wanted = failure.wanted;
-        let pause = self.controller.backoff.pause(*count).max(wanted);
-        let (controller, error, failures) = (&*self.controller.name, &failure.error, *count);
+        let pause = self.controller.backoff.pause(failures).max(wanted);
+        let (controller, error) = (&*self.controller.name, &failure.error);
+        let object = &self.kind.reference(key);
+        let cluster = self.cluster.as_deref();
         if failure.is_conflict && failures <= USUAL_CONFLICTS {
             tracing::debug!(
                 controller,
+                cluster,
                 object,
                 error,
                 failures,
@@ -419,6 +507,7 @@ impl<K: Object> Work<K> {
         } else {
             tracing::warn!(
                 controller,
+                cluster,
                 object,
                 error,
                 failures,
@@ -435,25 +524,24 @@ impl<K: Object> Work<K> {
 
     /// Draws the lesson from a reconcile: when is the next?
     fn conclude(&self, key: &Key, end: End) -> Option<Back<Instant>> {
-        let mut failures = locked(self.failures.lock());
-        let (name, object) = (&self.controller.name, || self.kind.reference(key));
         match end {
             End::Done(action) => {
-                failures.remove(key);
+                self.failures.remove(key);
                 action.after().map(|pause| Back::At(Instant::now() + pause))
             }
             End::Gone => {
-                failures.remove(key);
+                self.failures.remove(key);
                 None
             }
-            End::Retry(failure) | End::Panicked(failure) => {
-                let count = failures.entry(key.clone()).or_default();
-                Some(self.again(&object(), &failure, count))
-            }
+            End::Retry(failure) | End::Panicked(failure) => Some(self.again(key, &failure)),
             End::Terminal(error) => {
-                failures.remove(key);
+                if self.objects.get(key).is_some() {
+                    self.failures.add_terminal(key, &error);
+                } else {
+                    self.failures.remove(key);
+                }
                 tracing::error!(
-                    controller = %name, object = object(), error,
+                    controller = %self.controller.name, cluster = self.cluster.as_deref(), object = self.kind.reference(key), error,
                     "cannot reconcile; not trying again until something changes"
                 );
                 None
@@ -462,7 +550,7 @@ impl<K: Object> Work<K> {
     }
 }
 
-impl<K: Object> Run for Engine<K> {
+impl<K: AnyObject> Run for Engine<K> {
     fn name(&self) -> &str {
         &self.controller.name
     }
@@ -475,15 +563,16 @@ impl<K: Object> Run for Engine<K> {
         self.meter.clone()
     }
 
+    fn is_sharded(&self) -> bool {
+        self.holdings.is_some()
+    }
+
+    fn works_in(&mut self, cluster: Arc<str>) {
+        self.cluster = Some(cluster);
+    }
+
     fn run<'a>(&'a self, guard: Option<LeaderGuard>, shutdown: Shutdown<'a>) -> Shutdown<'a> {
         Box::pin(Self::run(self, guard, shutdown))
-    }
-}
-
-fn priority(delta: &Delta) -> Priority {
-    match delta.origin {
-        Origin::Snapshot => Priority::Low,
-        Origin::Watch => Priority::Normal,
     }
 }
 

@@ -501,3 +501,61 @@ async fn a_program_whose_times_make_two_leaders_does_not_start() {
     let refused = program.start().await.unwrap_err();
     assert!(matches!(refused, StartError::Election(_)), "{refused:?}");
 }
+
+/// A client that notes the requests of a program, but for those about Leases and Events.
+fn noting(client: Client, asked: &Arc<Mutex<Vec<String>>>) -> Client {
+    let asked = Arc::clone(asked);
+    let namespace = client.default_namespace().to_owned();
+    let service = tower::service_fn(move |request: http::Request<Body>| {
+        let client = client.clone();
+        let uri = request.uri().to_string();
+        if !uri.contains("/leases") && !uri.contains("/events") {
+            asked.lock().unwrap().push(uri);
+        }
+        async move { client.send(request).await }
+    });
+    Client::new(service, namespace)
+}
+
+/// How many objects there are, unless `KUBEWRIGHT_OBJECTS` says more. With `--nocapture` the test tells how long it took.
+const OBJECTS: usize = 500;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_standby_that_wins_reconciles_what_it_has_in_its_caches_and_asks_for_nothing() {
+    let said = std::env::var("KUBEWRIGHT_OBJECTS").ok();
+    let objects = said.map_or(OBJECTS, |said| said.parse().expect("a number"));
+    let cluster = TestCluster::start().await;
+    for number in 0..objects {
+        let map: ConfigMap = yaml(&format!("metadata: {{name: map-{number}}}"));
+        cluster.create(&map).await.expect_allowed();
+    }
+    let (sender, mut reconciles) = mpsc::unbounded_channel();
+    let asked: Arc<Mutex<Vec<String>>> = Arc::default();
+    let start = async |name, client| {
+        let started = replica(name, &sender).client(client).start().await.unwrap();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let readiness = started.readiness();
+        let running = tokio::spawn(started.run(async { drop(stopped.await) }));
+        (readiness, stop, running)
+    };
+    let (_, stop, first) = start("first", cluster.client()).await;
+    assert_eq!(reconciles.recv().await, Some("first"));
+    let (readiness, _stop, _second) = start("second", noting(cluster.client(), &asked)).await;
+    while !readiness.is_ready() {
+        sleep(Duration::from_millis(1)).await;
+    }
+    asked.lock().unwrap().clear();
+    drop(stop);
+    first.await.unwrap().unwrap();
+    let released = Instant::now();
+    while reconciles.recv().await != Some("second") {}
+    let begun = released.elapsed();
+    for _ in 1..objects {
+        assert_eq!(reconciles.recv().await, Some("second"));
+    }
+    println!(
+        "{objects} objects: the first reconcile came {begun:?} after the release, the last {:?}",
+        released.elapsed()
+    );
+    assert_eq!(*asked.lock().unwrap(), Vec::<String>::new());
+}

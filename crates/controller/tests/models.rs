@@ -28,6 +28,7 @@ mod entry {
     pub(crate) struct Entry {
         pub(crate) key: super::Key,
         pub(crate) version: u32,
+        pub(crate) text: String,
     }
 
     impl Entry {
@@ -35,8 +36,12 @@ mod entry {
             &self.key
         }
 
-        pub(crate) fn version(&self) -> u32 {
-            self.version
+        pub(crate) fn version(&self) -> (&str, &str) {
+            ("uid", &self.text)
+        }
+
+        pub(crate) fn is_packed(&self) -> bool {
+            !self.text.is_empty()
         }
     }
 }
@@ -44,17 +49,29 @@ mod entry {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(&'static str);
 
+#[path = "../src/informer/ahead.rs"]
+mod ahead;
 #[path = "../src/informer/delta.rs"]
 mod delta;
+#[path = "../src/informer/index.rs"]
+mod index;
+#[path = "../src/queue/priority.rs"]
+mod priority;
+#[path = "../src/queue/ranks.rs"]
+mod ranks;
 #[path = "../src/queue/state.rs"]
 mod state;
 #[path = "../src/informer/store.rs"]
 mod store;
+#[path = "../src/versions.rs"]
+mod versions;
 
 use delta::{Delta, Origin};
 use entry::Entry;
-use state::{Next, Priority, Queue};
-use store::{Snapshot, Store};
+use index::{Indexed, Postings};
+use priority::Priority;
+use state::{Next, Queue};
+use store::Store;
 
 /// Runs a model in every order of its threads in which none is held up more than twice, which keeps it quick.
 fn model(run: impl Fn() + Sync + Send + 'static) {
@@ -82,7 +99,7 @@ fn a_key_that_is_added_while_a_worker_has_it_is_worked_on_again_and_never_twice_
             thread::spawn(move || {
                 for _ in 0..2 {
                     world.fetch_add(1, Ordering::SeqCst);
-                    queue.add(&"a", Priority::Normal, 0);
+                    queue.add(&"a", Priority::NORMAL, 0);
                 }
             })
         };
@@ -94,7 +111,7 @@ fn a_key_that_is_added_while_a_worker_has_it_is_worked_on_again_and_never_twice_
             // Whatever was changed before a key was added is seen by the work that follows.
             seen = world.load(Ordering::SeqCst);
             at_work.fetch_sub(1, Ordering::SeqCst);
-            queue.done(&key, None);
+            queue.done(&key, None, Priority::LOW);
         }
         adds.join().unwrap();
     });
@@ -110,7 +127,7 @@ fn two_workers_get_two_keys_and_hear_of_the_end() {
                 let (queue, done) = (Arc::clone(&queue), Arc::clone(&done));
                 thread::spawn(move || {
                     while let Some(key) = future::block_on(take(&queue, worker)) {
-                        queue.done(&key, None);
+                        queue.done(&key, None, Priority::LOW);
                         if done.fetch_add(1, Ordering::SeqCst) == 1 {
                             queue.close();
                         }
@@ -118,8 +135,8 @@ fn two_workers_get_two_keys_and_hear_of_the_end() {
                 })
             })
             .collect();
-        queue.add(&"a", Priority::Normal, 0);
-        queue.add(&"b", Priority::Low, 0);
+        queue.add(&"a", Priority::NORMAL, 0);
+        queue.add(&"b", Priority::LOW, 0);
         for worker in workers {
             worker.join().unwrap();
         }
@@ -131,6 +148,7 @@ fn entry(key: &'static str, version: u32) -> Entry {
     Entry {
         key: Key(key),
         version,
+        text: version.to_string(),
     }
 }
 
@@ -151,28 +169,28 @@ impl Told {
 #[test]
 fn a_subscriber_that_comes_amid_changes_misses_none() {
     model(|| {
-        let store = Arc::new(Store::new());
+        let store = Arc::new(Store::new(false));
         let changes = {
             let store = Arc::clone(&store);
             thread::spawn(move || {
                 store.set(entry("a", 1).into());
                 store.set(entry("a", 2).into());
-                store.remove(&Key("a"));
-                store.set(entry("b", 3).into());
+                store.remove(&entry("a", 3));
+                store.set(entry("b", 4).into());
             })
         };
         let told = std::sync::Arc::new(Told::default());
         let listener = std::sync::Arc::clone(&told);
         store.subscribe(std::sync::Arc::new(move |delta| listener.hear(delta)));
         changes.join().unwrap();
-        assert_eq!(*told.0.lock().unwrap(), [("b", 3)].into());
+        assert_eq!(*told.0.lock().unwrap(), [("b", 4)].into());
     });
 }
 
 #[test]
 fn a_list_that_replaces_what_is_known_is_seen_whole_and_before_anybody_is_told() {
     model(|| {
-        let store = Arc::new(Store::new());
+        let store = Arc::new(Store::new(false));
         store.set(entry("a", 1).into());
         store.set(entry("b", 1).into());
         let reader = {
@@ -193,11 +211,182 @@ fn a_list_that_replaces_what_is_known_is_seen_whole_and_before_anybody_is_told()
                 assert!(readable.get(new.key()).unwrap().version >= new.version);
             }
         }));
-        let mut snapshot = Snapshot::default();
+        let mut snapshot = store.begin_list(false);
         store.collect(&mut snapshot, entry("a", 2), |entry| entry);
         store.collect(&mut snapshot, entry("b", 2), |entry| entry);
-        store.replace(snapshot);
+        store.replace(snapshot, "2").unwrap();
         reader.join().unwrap();
         store.unsubscribe(number);
+    });
+}
+
+/// A store after a first list of version 1, which holds `a` and `b`.
+fn listed() -> Arc<Store> {
+    let store = Store::new(false);
+    let mut snapshot = store.begin_list(false);
+    for key in ["a", "b"] {
+        store.collect(&mut snapshot, entry(key, 1), |entry| entry);
+    }
+    store.replace(snapshot, "1").unwrap();
+    Arc::new(store)
+}
+
+/// Checks that every change that a subscriber receives leads from one state to a later one.
+#[derive(Default)]
+struct Chain(std::sync::Mutex<std::collections::BTreeMap<&'static str, (Option<u32>, u32)>>);
+
+impl Chain {
+    fn follow(store: &Store) {
+        let chain = Self::default();
+        store.subscribe(std::sync::Arc::new(move |delta: &Delta| {
+            let (old, new) = (&delta.old, &delta.new);
+            let key = new.as_ref().or(old.as_ref()).unwrap().key.0;
+            let mut all = chain.0.lock().unwrap();
+            let (last, newest) = all.entry(key).or_default();
+            assert_eq!(*last, old.as_ref().map(|old| old.version));
+            *last = new.as_ref().map(|new| new.version);
+            assert!(
+                last.is_none_or(|last| last > *newest),
+                "{last:?} after {newest}"
+            );
+            *newest = last.unwrap_or(*newest);
+        }));
+    }
+}
+
+#[test]
+fn a_write_is_read_by_its_writer_whatever_the_watch_and_a_list_bring_meanwhile() {
+    model(|| {
+        let store = listed();
+        Chain::follow(&store);
+        // The list is asked for before the write, and shows an older state.
+        let mut snapshot = store.begin_list(false);
+        let writes = {
+            let store = Arc::clone(&store);
+            thread::spawn(move || {
+                store.write(&entry("a", 4).into(), true);
+                assert!(store.get(&Key("a")).unwrap().version >= 4);
+            })
+        };
+        for key in ["a", "b"] {
+            store.collect(&mut snapshot, entry(key, 2), |entry| entry);
+        }
+        store.replace(snapshot, "2").unwrap();
+        store.set(entry("a", 3).into());
+        store.set(entry("a", 4).into());
+        writes.join().unwrap();
+        assert_eq!(store.get(&Key("a")).unwrap().version, 4);
+        assert_eq!(store.get(&Key("b")).unwrap().version, 2);
+        assert!(!store.is_ahead(), "the watch has passed the write");
+    });
+}
+
+#[test]
+fn a_deletion_stays_one_whatever_the_watch_brings_meanwhile() {
+    model(|| {
+        let store = listed();
+        Chain::follow(&store);
+        let deletes = {
+            let store = Arc::clone(&store);
+            thread::spawn(move || {
+                store.delete(&Key("a"), "uid", "1");
+                assert!(store.get(&Key("a")).is_none());
+            })
+        };
+        store.set(entry("a", 2).into());
+        store.remove(&entry("a", 3));
+        deletes.join().unwrap();
+        assert!(store.get(&Key("a")).is_none());
+        assert!(!store.is_ahead(), "the watch has passed the deletion");
+    });
+}
+
+#[test]
+fn of_two_responses_the_later_state_stays_in_whatever_order_they_come() {
+    model(|| {
+        let store = listed();
+        Chain::follow(&store);
+        let other = {
+            let store = Arc::clone(&store);
+            thread::spawn(move || store.write(&entry("a", 3).into(), true))
+        };
+        store.write(&entry("a", 2).into(), true);
+        assert!(store.get(&Key("a")).unwrap().version >= 2);
+        other.join().unwrap();
+        assert_eq!(store.get(&Key("a")).unwrap().version, 3);
+    });
+}
+
+/// An index by the version of objects, kept up to date by a store.
+fn by_version(store: &Store) -> std::sync::Arc<Postings<u32>> {
+    let postings = std::sync::Arc::new(Postings::new(|entry: &Entry| Ok(vec![entry.version])));
+    let index: std::sync::Arc<dyn Indexed> = std::sync::Arc::clone(&postings) as _;
+    store.index(&index);
+    postings
+}
+
+/// The versions of the objects that an index has under a version.
+fn found(store: &Store, index: &Postings<u32>, version: u32) -> Vec<u32> {
+    let found = store.at(|| index.places(&version, |_| true));
+    found.iter().map(|entry| entry.version).collect()
+}
+
+#[test]
+fn an_index_agrees_with_the_objects_whoever_writes_lists_and_looks() {
+    model(|| {
+        let store = listed();
+        let index = by_version(&store);
+        let writes = {
+            let (store, index) = (Arc::clone(&store), std::sync::Arc::clone(&index));
+            thread::spawn(move || {
+                store.write(&entry("a", 3).into(), true);
+                assert_eq!(found(&store, &index, 3), [3], "the writer finds its write");
+                assert!(!found(&store, &index, 1).contains(&3));
+            })
+        };
+        let looks = {
+            let (store, index) = (Arc::clone(&store), std::sync::Arc::clone(&index));
+            thread::spawn(move || {
+                for version in [1, 2] {
+                    assert!(
+                        found(&store, &index, version)
+                            .iter()
+                            .all(|found| *found == version)
+                    );
+                }
+            })
+        };
+        let mut snapshot = store.begin_list(false);
+        store.collect(&mut snapshot, entry("b", 2), |entry| entry);
+        // A list that is older than the write is refused, or the write is kept.
+        drop(store.replace(snapshot, "2"));
+        writes.join().unwrap();
+        looks.join().unwrap();
+        assert_eq!(found(&store, &index, 3), [3]);
+        for version in [1, 2] {
+            let all = store.select(|_| true);
+            let scanned = all.iter().filter(|entry| entry.version == version).count();
+            assert_eq!(found(&store, &index, version).len(), scanned);
+        }
+    });
+}
+
+#[test]
+fn an_index_that_comes_amid_changes_misses_none() {
+    model(|| {
+        let store = Arc::new(Store::new(false));
+        let changes = {
+            let store = Arc::clone(&store);
+            thread::spawn(move || {
+                store.set(entry("a", 1).into());
+                store.set(entry("a", 2).into());
+                store.set(entry("b", 3).into());
+            })
+        };
+        let index = by_version(&store);
+        changes.join().unwrap();
+        assert!(found(&store, &index, 1).is_empty());
+        assert_eq!(found(&store, &index, 2), [2]);
+        assert_eq!(found(&store, &index, 3), [3]);
     });
 }

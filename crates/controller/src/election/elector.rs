@@ -5,25 +5,19 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::StatusCode;
-use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
-use kube::core::Request as Requests;
-use kube::core::params::{GetParams, PostParams};
-use serde_json::Value;
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until};
 
 use super::LeaderElection;
 use super::events::EventRecorder;
 use super::guard::{LeaderGuard, Leadership};
+use super::lease::{Failure, Place, Updates};
+use super::observed::ObservedLease;
 use super::record::Record;
 use super::rules::{Holder, Moment, Next, Rules, Seen};
 use crate::clock::Clock;
-use crate::handles::ask;
-use crate::informer::{Informers, Subscription};
+use crate::informer::Informers;
 use crate::versions::is_newer;
-use crate::{Kind, Scope};
 
 /// Runs the leader election of one replica, as client-go's `LeaderElector` does.
 ///
@@ -50,21 +44,13 @@ pub struct LeaderElector {
     updates: Updates,
 }
 
-/// The Lease as the watch has last seen it; `None`: it is deleted.
-struct Updates {
-    latest: watch::Receiver<Option<Record>>,
-    _subscription: Subscription,
-}
-
 struct Candidate {
-    lease: Arc<str>,
-    namespace: Arc<str>,
+    lease: Place,
     identity: Arc<str>,
     lease_duration: Duration,
     retry: Duration,
     /// How long an answer may take.
     patience: Duration,
-    client: Client,
     clock: Clock,
     start: Instant,
     rules: Rules<String>,
@@ -80,37 +66,17 @@ struct Candidate {
 impl LeaderElector {
     /// Creates the elector of a replica, with a client that reaches the Lease.
     pub fn new(election: &LeaderElection, client: Client) -> Self {
-        let namespace: Arc<str> = match &election.namespace {
-            Some(namespace) => Arc::clone(namespace),
-            None => client.default_namespace().into(),
-        };
+        let lease = election.place(client);
         let informers = Informers::new();
-        let scope = Scope::all()
-            .in_namespace(&*namespace)
-            .named(&*election.lease);
-        let (sender, latest) = watch::channel(None);
-        let subscription = informers
-            .informer(Kind::of::<Lease>(), scope)
-            .subscribe(move |delta| {
-                let record = delta
-                    .new
-                    .as_ref()
-                    .map(|entry| entry.decode().map(Record::of));
-                match record.transpose() {
-                    Ok(record) => drop(sender.send_replace(record)),
-                    Err(error) => tracing::error!(%error, "cannot read the Lease of the election"),
-                }
-            });
+        let updates = lease.updates(&informers);
         Self {
             candidate: Candidate {
-                record: Record::absent(&namespace, &election.lease),
-                lease: Arc::clone(&election.lease),
-                namespace,
+                record: lease.absent(),
+                lease,
                 identity: election.name(),
                 lease_duration: election.timing.lease,
                 retry: election.timing.retry,
                 patience: election.timing.renew_deadline / 2,
-                client,
                 clock: Clock::new(),
                 start: Instant::now(),
                 rules: Rules::new(election.timing),
@@ -120,10 +86,7 @@ impl LeaderElector {
                 recorder: None,
             },
             informers,
-            updates: Updates {
-                latest,
-                _subscription: subscription,
-            },
+            updates,
         }
     }
 
@@ -131,13 +94,18 @@ impl LeaderElector {
     /// controllers do. Requires the permission to create Events in the namespace of the Lease; without it the Events are lost.
     #[must_use]
     pub fn record_events(mut self, program: impl Into<String>) -> Self {
-        self.candidate.recorder = Some(EventRecorder::new(program.into()));
+        self.candidate.recorder = Some(EventRecorder::new(program.into(), "LeaderElection"));
         self
     }
 
     /// Returns the identity of this replica, which the Lease has as `holderIdentity` while it leads.
     pub fn identity(&self) -> &str {
         &self.candidate.identity
+    }
+
+    /// Returns the Lease as this replica sees it while it [runs](Self::run).
+    pub fn observed(&self) -> ObservedLease {
+        ObservedLease::new(self.updates.latest.clone())
     }
 
     /// Returns a guard that says whether this replica leads.
@@ -164,7 +132,7 @@ impl LeaderElector {
             informers,
             mut updates,
         } = self;
-        let client = candidate.client.clone();
+        let client = candidate.lease.client.clone();
         let election = async {
             let mut shutdown = pin!(shutdown);
             loop {
@@ -207,7 +175,7 @@ impl Candidate {
         while self.rules.leads_until(self.now()).is_none() {
             self.step(updates).await;
         }
-        tracing::info!(lease = %self, identity = %self.identity, "leading");
+        tracing::info!(lease = %self.lease, identity = %self.identity, "leading");
         self.record_event("became leader");
         self.prolong();
     }
@@ -226,7 +194,7 @@ impl Candidate {
         self.prolong();
         self.record_event("stopped leading");
         tracing::warn!(
-            lease = %self, identity = %self.identity, holder = self.record.holder(),
+            lease = %self.lease, identity = %self.identity, holder = self.record.holder(),
             "lost leadership: another replica took the Lease, or it could not be renewed in time"
         );
     }
@@ -254,8 +222,7 @@ impl Candidate {
     }
 
     async fn look(&mut self) {
-        let request = self.requests().get(&self.lease, &GetParams::default());
-        match self.ask(request).await {
+        match self.lease.get(self.patience()).await {
             Ok(lease) => self.see(Some(lease)),
             Err(Failure::NotFound) => self.see(None),
             Err(failure) => self.note(failure),
@@ -266,12 +233,12 @@ impl Candidate {
         let known = if is_there {
             self.record.clone()
         } else {
-            Record::absent(&self.namespace, &self.lease)
+            self.lease.absent()
         };
         let wanted = known.held_by(&self.identity, self.lease_duration, self.clock.now());
         self.may_hold = true;
         let sent = self.now();
-        match self.store(&wanted, is_there).await {
+        match self.lease.store(&wanted, is_there, self.patience()).await {
             Ok(record) => {
                 self.failures = 0;
                 self.rules
@@ -297,10 +264,10 @@ impl Candidate {
             }
             if self.record.holder() == Some(&*self.identity) {
                 let released = self.record.released(self.clock.now());
-                match self.store(&released, true).await {
+                match self.lease.store(&released, true, self.patience()).await {
                     Ok(_) => {
                         self.may_hold = false;
-                        tracing::info!(lease = %self, "released the Lease");
+                        tracing::info!(lease = %self.lease, "released the Lease");
                         return;
                     }
                     Err(failure) => self.note(failure),
@@ -314,7 +281,7 @@ impl Candidate {
     fn record_event(&mut self, what: &str) {
         if let Some(recorder) = &mut self.recorder {
             let now = self.clock.now();
-            recorder.record(&self.client, &self.record, &self.identity, what, now);
+            recorder.record(&self.lease.client, &self.record, &self.identity, what, now);
         }
     }
 
@@ -322,7 +289,7 @@ impl Candidate {
         self.failures = 0;
         let seen = record.as_ref().map(|record| self.seen(record));
         self.rules.sees(seen, self.now());
-        self.record = record.unwrap_or_else(|| Record::absent(&self.namespace, &self.lease));
+        self.record = record.unwrap_or_else(|| self.lease.absent());
     }
 
     fn hear(&mut self, record: Option<Record>) {
@@ -356,7 +323,7 @@ impl Candidate {
             Failure::Other(error) => {
                 self.failures = self.failures.saturating_add(1);
                 if self.failures == 1 {
-                    tracing::warn!(lease = %self, error, "cannot read or write the Lease; trying again");
+                    tracing::warn!(lease = %self.lease, error, "cannot read or write the Lease; trying again");
                 }
                 let is_leading = self.rules.leads_until(self.now()).is_some();
                 let spread = if is_leading {
@@ -376,35 +343,13 @@ impl Candidate {
         self.leadership.set(end.map(|end| self.start + end));
     }
 
-    async fn store(&self, record: &Record, is_there: bool) -> Result<Record, Failure> {
-        let body = record.as_json().to_string().into_bytes();
-        let parameters = PostParams::default();
-        let request = if is_there {
-            self.requests().replace(&self.lease, &parameters, body)
-        } else {
-            self.requests().create(&parameters, body)
-        };
-        self.ask(request).await
-    }
-
-    async fn ask(
-        &self,
-        request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
-    ) -> Result<Record, Failure> {
+    /// How long an answer may take: for a leader, not longer than it leads.
+    fn patience(&self) -> Duration {
         let now = self.now();
-        let patience = match self.rules.leads_until(now) {
+        match self.rules.leads_until(now) {
             Some(end) => self.patience.min(end.saturating_sub(now)),
             None => self.patience,
-        };
-        match timeout(patience, ask::<Value>(&self.client, request)).await {
-            Ok(Ok(lease)) => Ok(Record::of(lease)),
-            Ok(Err(error)) => Err(Failure::of(&error)),
-            Err(_) => Err(Failure::Other(format!("no answer within {patience:?}"))),
         }
-    }
-
-    fn requests(&self) -> Requests {
-        Requests::new(Kind::of::<Lease>().path(Some(&self.namespace)))
     }
 
     fn now(&self) -> Moment {
@@ -412,35 +357,11 @@ impl Candidate {
     }
 }
 
-/// Why the API server did not do what it was asked.
-enum Failure {
-    NotFound,
-    /// The Lease is not in the state that was claimed.
-    Outrun,
-    Other(String),
-}
-
-impl Failure {
-    fn of(error: &kube::Error) -> Self {
-        match error {
-            kube::Error::Api(status) if status.code == StatusCode::NOT_FOUND => Self::NotFound,
-            kube::Error::Api(status) if status.code == StatusCode::CONFLICT => Self::Outrun,
-            other => Self::Other(other.to_string()),
-        }
-    }
-}
-
-impl fmt::Display for Candidate {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}/{}", self.namespace, self.lease)
-    }
-}
-
 impl fmt::Debug for LeaderElector {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("LeaderElector")
-            .field("lease", &self.candidate.to_string())
+            .field("lease", &self.candidate.lease.to_string())
             .field("identity", &self.candidate.identity)
             .finish_non_exhaustive()
     }

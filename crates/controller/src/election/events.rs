@@ -1,4 +1,4 @@
-//! Events of an election: `kubectl describe lease` shows which replicas have led.
+//! Events about a Lease: `kubectl describe lease` shows which replicas have led, or have held shards.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -9,16 +9,19 @@ use tokio::time::{Duration, timeout};
 use super::record::Record;
 use crate::events::{Event, EventType};
 
-/// Records Events about an election in the background: an election does not wait for them.
+/// Records Events about a Lease in the background: what is done with the Lease does not wait for them.
 pub(crate) struct EventRecorder {
     reporter: String,
+    reason: &'static str,
     requests: JoinSet<()>,
 }
 
 impl EventRecorder {
-    pub(crate) fn new(reporter: String) -> Self {
+    /// Records the Events of an election or of what is like one, which the reason says.
+    pub(crate) fn new(reporter: String, reason: &'static str) -> Self {
         Self {
             reporter,
+            reason,
             requests: JoinSet::new(),
         }
     }
@@ -34,7 +37,7 @@ impl EventRecorder {
     ) {
         while self.requests.try_join_next().is_some() {}
         let note = format!("{identity} {what}");
-        let event = Event::about(&reference(lease), EventType::Normal, REASON, note)
+        let event = Event::about(&reference(lease), EventType::Normal, self.reason, note)
             .reported_by(&self.reporter)
             .instance(identity)
             .at(now);
@@ -43,9 +46,9 @@ impl EventRecorder {
             match timeout(ANSWER_TIMEOUT, event.create(&client)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
-                    tracing::debug!(%error, "cannot record an Event about the election");
+                    tracing::debug!(%error, "cannot record an Event about the Lease");
                 }
-                Err(_) => tracing::debug!("cannot record an Event about the election: no answer"),
+                Err(_) => tracing::debug!("cannot record an Event about the Lease: no answer"),
             }
         });
     }
@@ -69,5 +72,4 @@ fn reference(lease: &Record) -> ObjectReference {
     }
 }
 
-const REASON: &str = "LeaderElection";
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);

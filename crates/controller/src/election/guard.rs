@@ -14,17 +14,24 @@ use tokio::time::{Instant, sleep_until};
 #[derive(Clone)]
 pub struct LeaderGuard {
     ends: watch::Receiver<Option<Instant>>,
+    /// What a write is refused with afterwards.
+    refusal: NotLeading,
 }
 
 /// Begins, extends and ends leadership, which ends when this value is dropped.
 pub(crate) struct Leadership {
     ends: watch::Sender<Option<Instant>>,
+    refusal: NotLeading,
 }
 
-/// A reconcile tried to write after its replica had lost leadership.
-#[derive(Debug, thiserror::Error)]
-#[error("this replica has lost leadership: only the leader writes")]
-pub(crate) struct NotLeading;
+/// A reconcile tried to write after its replica had lost what it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NotLeading {
+    #[error("this replica has lost leadership: only the leader writes")]
+    Leadership,
+    #[error("this replica has lost the shard of the object: only its holder writes")]
+    Shard,
+}
 
 task_local! {
     static GUARD: LeaderGuard;
@@ -59,31 +66,72 @@ impl LeaderGuard {
         }
     }
 
-    /// Runs a task whose handles write only while the replica leads.
-    pub(crate) async fn bind<T>(self, task: impl Future<Output = T>) -> T {
+    /// Runs a future whose handles write only while the replica leads: when it has lost leadership, each of them returns an error
+    /// before it sends anything. Tasks that the future spawns are not bound.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Connection, LeaderElection, LeaderElector, Scope, Writer};
+    /// use kubewright_testing::{TestCluster, yaml};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let cluster = TestCluster::start().await;
+    /// let connection = Connection::new();
+    /// connection.open(cluster.client(), "gardener");
+    /// let maps: Writer<ConfigMap> = Writer::new(&connection, Scope::all());
+    /// let map: ConfigMap = yaml("metadata: {name: settings, namespace: default}");
+    ///
+    /// let elector = LeaderElector::new(&LeaderElection::by_lease("gardens"), cluster.client());
+    /// let leader = elector.guard();
+    /// assert!(leader.clone().bind(maps.create(&map)).await.is_err(), "it does not lead yet");
+    /// let write = |guard: kubewright_controller::LeaderGuard| async {
+    ///     guard.bind(maps.create(&map)).await.unwrap();
+    /// };
+    /// elector.run(std::future::pending(), write).await;
+    /// assert!(leader.bind(maps.delete(&map)).await.is_err(), "it leads no more");
+    /// # }
+    /// ```
+    ///
+    /// # Cancel safety
+    ///
+    /// As safe as the future is.
+    pub async fn bind<T>(self, task: impl Future<Output = T>) -> T {
         GUARD.scope(self, task).await
     }
 
     /// Returns whether this task may write.
     pub(crate) fn check() -> Result<(), NotLeading> {
-        match GUARD.try_with(Self::is_leader) {
-            Ok(false) => Err(NotLeading),
+        let refusal = GUARD.try_with(|guard| (!guard.is_leader()).then_some(guard.refusal));
+        match refusal {
+            Ok(Some(refusal)) => Err(refusal),
             // A task without a guard is not for a leader alone.
-            Ok(true) | Err(_) => Ok(()),
+            Ok(None) | Err(_) => Ok(()),
         }
     }
 }
 
 impl Leadership {
     pub(crate) fn new() -> Self {
+        Self::of(NotLeading::Leadership)
+    }
+
+    /// That of a shard, in which this replica alone writes.
+    pub(crate) fn of_shard() -> Self {
+        Self::of(NotLeading::Shard)
+    }
+
+    fn of(refusal: NotLeading) -> Self {
         Self {
             ends: watch::Sender::new(None),
+            refusal,
         }
     }
 
     pub(crate) fn guard(&self) -> LeaderGuard {
         LeaderGuard {
             ends: self.ends.subscribe(),
+            refusal: self.refusal,
         }
     }
 
@@ -170,8 +218,8 @@ mod tests {
             let error = deleted.unwrap_err();
             error.source().unwrap().to_string()
         };
-        assert_ne!(cause().await, NotLeading.to_string());
+        assert_ne!(cause().await, NotLeading::Leadership.to_string());
         tokio::time::advance(Duration::from_secs(10)).await;
-        assert_eq!(cause().await, NotLeading.to_string());
+        assert_eq!(cause().await, NotLeading::Leadership.to_string());
     }
 }

@@ -3,6 +3,8 @@
 mod elector;
 mod events;
 mod guard;
+mod lease;
+mod observed;
 mod record;
 mod rules;
 
@@ -10,12 +12,17 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::Client;
 use uuid::Uuid;
 
 pub use elector::LeaderElector;
+pub(crate) use events::EventRecorder;
 pub use guard::LeaderGuard;
-pub(crate) use guard::NotLeading;
-use rules::Timing;
+pub(crate) use guard::{Leadership, NotLeading};
+pub(crate) use lease::{Failure, Place, Updates};
+pub use observed::ObservedLease;
+pub(crate) use record::{Record, micro_time, whole_seconds};
+pub(crate) use rules::{Moment, Timing};
 
 /// Configures the election of the replica that runs the controllers: the replica that holds a Lease leads.
 ///
@@ -236,8 +243,25 @@ impl LeaderElection {
         Ok(())
     }
 
+    pub(crate) fn timing(&self) -> Timing {
+        self.timing
+    }
+
+    /// Where the Lease is, for a program with this client.
+    pub(crate) fn place(&self, client: Client) -> Place {
+        let namespace = match &self.namespace {
+            Some(namespace) => Arc::clone(namespace),
+            None => client.default_namespace().into(),
+        };
+        Place {
+            client,
+            namespace,
+            name: Arc::clone(&self.lease),
+        }
+    }
+
     /// The name of this replica.
-    fn name(&self) -> Arc<str> {
+    pub(crate) fn name(&self) -> Arc<str> {
         self.identity.clone().unwrap_or_else(|| {
             let host = hostname::get()
                 .ok()

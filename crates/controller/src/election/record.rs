@@ -91,7 +91,7 @@ impl Record {
         record
     }
 
-    fn transitions(&self) -> i64 {
+    pub(super) fn transitions(&self) -> i64 {
         self.0["spec"]["leaseTransitions"]
             .as_i64()
             .unwrap_or_default()
@@ -107,7 +107,7 @@ pub(crate) fn whole_seconds(duration: Duration) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-fn micro_time(time: Timestamp) -> Value {
+pub(crate) fn micro_time(time: Timestamp) -> Value {
     time.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string().into()
 }
 

@@ -1,12 +1,13 @@
 //! Server-side apply.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use kube::core::params::{Patch, PatchParams};
+use serde_json::value::RawValue;
 
-use super::request::{ask_about, requests};
-use crate::{Connection, Object, ObjectRef, RequestError, Scope};
+use super::kind_of::KindOf;
+use super::request::{ask_about, requests, typed};
+use crate::{AnyObject, Connection, DynamicKind, Kind, Object, ObjectRef, RequestError, Scope};
 
 /// Applies objects of a kind with server-side apply: sets the fields that the object has, and leaves the others alone.
 /// Clones are cheap.
@@ -34,7 +35,7 @@ use crate::{Connection, Object, ObjectRef, RequestError, Scope};
 pub struct Applier<K> {
     connection: Connection,
     scope: Scope,
-    kind: PhantomData<fn() -> K>,
+    kind: KindOf<K>,
 }
 
 impl<K: Object> Applier<K> {
@@ -57,8 +58,43 @@ impl<K: Object> Applier<K> {
         Self {
             connection: connection.clone(),
             scope,
-            kind: PhantomData,
+            kind: KindOf::type_(),
         }
+    }
+}
+
+impl<K: DynamicKind> Applier<K> {
+    /// Creates a handle for the objects of a scope, of a kind that is known only while the program runs.
+    ///
+    /// ```
+    /// use kube::core::DynamicObject;
+    /// use kubewright_controller::{Applier, Connection, Kind, Scope};
+    /// use kubewright_testing::TestCluster;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cluster = TestCluster::start().await;
+    /// let connection = Connection::new();
+    /// connection.open(cluster.client(), "gardener");
+    /// let kind = Kind::namespaced("v1", "ConfigMap", "configmaps")?;
+    /// let applier: Applier<DynamicObject> = Applier::dynamic(&connection, &kind, Scope::all());
+    /// let map = DynamicObject::new("settings", kind.resource()).within("default").data(serde_json::json!({"data": {"mode": "quiet"}}));
+    /// assert_eq!(applier.apply(&map).await?.data["data"]["mode"], "quiet");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn dynamic(connection: &Connection, kind: &Kind, scope: Scope) -> Self {
+        Self {
+            connection: connection.clone(),
+            scope,
+            kind: KindOf::value(kind),
+        }
+    }
+}
+
+impl<K: AnyObject> Applier<K> {
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.kind
     }
 
     /// Applies an object, and returns it as stored. Takes over fields that another field manager owns. An object that already has
@@ -126,8 +162,15 @@ impl<K: Object> Applier<K> {
         let link = self.connection.link().await;
         let mut parameters = PatchParams::apply(&link.program);
         parameters.force = force;
-        let request = requests::<K>(key).patch(key.name(), &parameters, &Patch::Apply(object));
-        ask_about::<K, K>(&link.client, &self.scope, "apply", key, request).await
+        let json = typed("apply", &self.kind, object, key)?;
+        let unreadable = |error| {
+            let error = kube::Error::SerdeError(error);
+            RequestError::new("apply", &self.kind, key, error)
+        };
+        let json: &RawValue = serde_json::from_slice(&json).map_err(unreadable)?;
+        let patch = Patch::Apply(json);
+        let request = requests(&self.kind, key).patch(key.name(), &parameters, &patch);
+        ask_about(link, &self.scope, "apply", &self.kind, key, request).await
     }
 }
 
@@ -136,7 +179,7 @@ impl<K> Clone for Applier<K> {
         Self {
             connection: self.connection.clone(),
             scope: self.scope.clone(),
-            kind: PhantomData,
+            kind: self.kind.clone(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A stream of the states of one object in a cache.
+//! Streams of the states of a cache: of one of its objects, and of all.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use super::cached::{Cached, ReadError};
 use crate::informer::Subscription;
-use crate::{Key, Object, ObjectRef};
+use crate::{AnyObject, Key, ObjectRef};
 
 /// Follows one object of a cache: yields its current state, then each later one. Made by [`Cached::follow`].
 pub struct Changes<K, T = K> {
@@ -17,7 +17,7 @@ pub struct Changes<K, T = K> {
     _subscription: Subscription,
 }
 
-impl<K: Object, T: DeserializeOwned> Cached<K, T> {
+impl<K: AnyObject, T: DeserializeOwned> Cached<K, T> {
     /// Follows one object: yields its current state, then each later one.
     ///
     /// ```
@@ -48,7 +48,78 @@ impl<K: Object, T: DeserializeOwned> Cached<K, T> {
     }
 }
 
-impl<K: Object, T: DeserializeOwned> Changes<K, T> {
+/// Follows all objects of a cache. Made by [`Cached::follow_all`].
+pub struct AllChanges<K, T = K> {
+    cached: Cached<K, T>,
+    news: watch::Receiver<()>,
+    _subscription: Subscription,
+}
+
+impl<K: AnyObject, T: DeserializeOwned> Cached<K, T> {
+    /// Follows all objects: yields all that there are, then all that there are after each change.
+    ///
+    /// ```
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    /// use kubewright_controller::{Cached, Informers, Scope};
+    /// use kubewright_testing::{TestCluster, yaml};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let cluster = TestCluster::start().await;
+    /// let informers = Informers::new();
+    /// let maps: Cached<ConfigMap> = Cached::new(&informers, Scope::all().labelled("app=web"));
+    /// let followed = async {
+    ///     let mut changes = maps.follow_all();
+    ///     assert!(changes.next().await.unwrap().is_empty());
+    ///     let settings: ConfigMap = yaml("metadata: {name: settings, labels: {app: web}}");
+    ///     cluster.create(&settings).await.expect_allowed();
+    ///     assert_eq!(changes.next().await.unwrap().len(), 1);
+    /// };
+    /// tokio::select! {
+    ///     () = informers.run(cluster.client()) => {}
+    ///     () = followed => {}
+    /// }
+    /// # }
+    /// ```
+    pub fn follow_all(&self) -> AllChanges<K, T> {
+        let (sender, mut news) = watch::channel(());
+        news.mark_changed();
+        AllChanges {
+            cached: self.clone(),
+            news,
+            _subscription: self.informer().subscribe(move |_| {
+                sender.send_replace(());
+            }),
+        }
+    }
+}
+
+impl<K: AnyObject, T: DeserializeOwned> AllChanges<K, T> {
+    /// Waits until the objects differ from the last call, and returns them all. The first call returns the present ones. Changes in
+    /// quick succession may be merged into one.
+    ///
+    /// # Errors
+    ///
+    /// When an object is not of the type that is asked for. The next call waits for the next change.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future loses nothing: the next call returns what this one would have returned.
+    pub async fn next(&mut self) -> Result<Vec<T>, ReadError> {
+        self.cached.informer().synced().await;
+        // An error means that nothing can change any more, and the subscription keeps that from happening.
+        drop(self.news.changed().await);
+        self.cached.list().await
+    }
+}
+
+impl<K, T> fmt::Debug for AllChanges<K, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("AllChanges").finish_non_exhaustive()
+    }
+}
+
+impl<K: AnyObject, T: DeserializeOwned> Changes<K, T> {
     pub(super) fn new(cached: &Cached<K, T>, key: Key) -> Self {
         let (sender, mut news) = watch::channel(());
         news.mark_changed();

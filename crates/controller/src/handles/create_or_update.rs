@@ -3,17 +3,20 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use kube::core::params::PostParams;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::kind_of::KindOf;
 use super::request::{ask_about, body, requests};
 use crate::informer::{Entry, Informer};
 use crate::sync::{Mutex, locked};
-use crate::{Connection, Informers, Key, Kind, Object, ObjectRef, RequestError, Scope};
+use crate::{
+    AnyObject, Connection, DynamicKind, Informers, Key, Kind, Object, ObjectRef, RequestError,
+    Scope,
+};
 
 /// Creates objects of a kind that are missing, and updates those that differ from the desired state. Clones are cheap.
 ///
@@ -47,9 +50,10 @@ use crate::{Connection, Informers, Key, Kind, Object, ObjectRef, RequestError, S
 /// * A concurrent change is not overwritten: the update fails with a conflict, and the object is reconciled again.
 pub struct CreateOrUpdate<K> {
     connection: Connection,
+    informers: Informers,
     informer: Informer,
     settled: Arc<Mutex<HashMap<Key, Settled>>>,
-    kind: PhantomData<fn() -> K>,
+    kind: KindOf<K>,
 }
 
 /// Result of [`CreateOrUpdate::create_or_update`] and [`StatusWriter::update`](crate::StatusWriter::update).
@@ -112,10 +116,36 @@ impl<K: Object> CreateOrUpdate<K> {
     pub fn new(informers: &Informers, connection: &Connection, scope: Scope) -> Self {
         Self {
             connection: connection.clone(),
+            informers: informers.clone(),
             informer: informers.informer(Kind::of::<K>(), scope),
             settled: Arc::default(),
-            kind: PhantomData,
+            kind: KindOf::type_(),
         }
+    }
+}
+
+impl<K: DynamicKind> CreateOrUpdate<K> {
+    /// Creates a handle for the objects of a scope, of a kind that is known only while the program runs.
+    pub fn dynamic(
+        informers: &Informers,
+        connection: &Connection,
+        kind: &Kind,
+        scope: Scope,
+    ) -> Self {
+        let kind = KindOf::value(kind);
+        Self {
+            connection: connection.clone(),
+            informers: informers.clone(),
+            informer: informers.informer(Kind::clone(&kind), scope),
+            settled: Arc::default(),
+            kind,
+        }
+    }
+}
+
+impl<K: AnyObject> CreateOrUpdate<K> {
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.kind
     }
 
     /// Creates or updates the object. Does nothing while the object is being deleted.
@@ -153,7 +183,7 @@ impl<K: Object> CreateOrUpdate<K> {
         let key = reference.key();
         RequestError::unless_within(self.informer.scope(), VERB, self.informer.kind(), key)?;
         self.informer.synced().await;
-        let wanted = body(VERB, wanted, key)?;
+        let wanted = body(VERB, &self.kind, wanted, key)?;
         match self.informer.get(key) {
             None => self.create(key, wanted).await,
             Some(found) if found.metadata().is_being_deleted() => Ok(OperationResult::Unchanged),
@@ -164,7 +194,7 @@ impl<K: Object> CreateOrUpdate<K> {
     async fn create(&self, key: &Key, wanted: Vec<u8>) -> Result<OperationResult, RequestError> {
         let digest = digest(&wanted);
         let link = self.connection.link().await;
-        let request = requests::<K>(key).create(&managed_by(&link.program), wanted);
+        let request = requests(&self.kind, key).create(&managed_by(&link.program), wanted);
         let stored = self.ask("create", key, request).await?;
         self.settle(key, digest, &stored);
         Ok(OperationResult::Created)
@@ -205,7 +235,8 @@ impl<K: Object> CreateOrUpdate<K> {
         };
         let text = Value::Object(object).to_string().into_bytes();
         let link = self.connection.link().await;
-        let request = requests::<K>(key).replace(key.name(), &managed_by(&link.program), text);
+        let request =
+            requests(&self.kind, key).replace(key.name(), &managed_by(&link.program), text);
         let stored = self.ask("update", key, request).await?;
         if stored.version() == found.version() {
             self.settle(key, digest, found);
@@ -223,8 +254,13 @@ impl<K: Object> CreateOrUpdate<K> {
     ) -> Result<Entry, RequestError> {
         let link = self.connection.link().await;
         let scope = self.informer.scope();
-        let stored: Box<RawValue> =
-            ask_about::<K, _>(&link.client, scope, verb, key, request).await?;
+        let stored: Box<RawValue> = ask_about(link, scope, verb, &self.kind, key, request).await?;
+        // The connection may be one that does not know of these caches.
+        if !self.informers.are(&link.informers) {
+            let response = stored.get().as_bytes();
+            self.informers
+                .take_write(self.informer.kind(), key, response);
+        }
         Entry::read(stored.get()).map_err(|error| {
             RequestError::new(
                 verb,
@@ -298,9 +334,10 @@ impl<K> Clone for CreateOrUpdate<K> {
     fn clone(&self) -> Self {
         Self {
             connection: self.connection.clone(),
+            informers: self.informers.clone(),
             informer: self.informer.clone(),
             settled: Arc::clone(&self.settled),
-            kind: PhantomData,
+            kind: self.kind.clone(),
         }
     }
 }

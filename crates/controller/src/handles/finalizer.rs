@@ -1,14 +1,16 @@
 //! Finalizers: cleaning up before an object is deleted.
 
 use std::fmt;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use super::request::{ask, requests};
-use crate::{Action, Connection, Error, Kind, Object, ObjectRef, RequestError};
+use super::kind_of::KindOf;
+use super::request::{requests, send};
+use crate::{
+    Action, AnyObject, Connection, DynamicKind, Error, Kind, Object, ObjectRef, RequestError,
+};
 
 /// Delays the deletion of objects of a kind, by a finalizer, until their cleanup has succeeded. Clones are cheap.
 ///
@@ -50,7 +52,7 @@ use crate::{Action, Connection, Error, Kind, Object, ObjectRef, RequestError};
 pub struct Finalizer<K> {
     connection: Connection,
     name: Arc<str>,
-    kind: PhantomData<fn() -> K>,
+    kind: KindOf<K>,
 }
 
 /// What a reconcile has to do for an object with a finalizer, as in kube-rs' `finalizer::Event`.
@@ -72,10 +74,23 @@ impl<K: Object> Finalizer<K> {
         Self {
             connection: connection.clone(),
             name: name.into(),
-            kind: PhantomData,
+            kind: KindOf::type_(),
         }
     }
+}
 
+impl<K: DynamicKind> Finalizer<K> {
+    /// Creates a handle for the finalizer of this name on objects of a kind that is known only while the program runs.
+    pub fn dynamic(connection: &Connection, kind: &Kind, name: impl Into<Arc<str>>) -> Self {
+        Self {
+            connection: connection.clone(),
+            name: name.into(),
+            kind: KindOf::value(kind),
+        }
+    }
+}
+
+impl<K: AnyObject> Finalizer<K> {
     /// Reconciles an object whose deletion waits for a cleanup: adds the finalizer, calls `reconcile`, and removes the finalizer
     /// after a successful cleanup.
     ///
@@ -134,35 +149,32 @@ impl<K: Object> Finalizer<K> {
     }
 
     async fn patch(&self, verb: &str, object: &K, patch: &Value) -> Result<(), RequestError> {
-        let (kind, reference) = (Kind::of::<K>(), ObjectRef::of(object));
+        let (kind, reference) = (&self.kind, ObjectRef::of(object));
         let key = reference.key();
         let link = self.connection.link().await;
-        RequestError::unless_leading(verb, &kind, key)?;
-        let path = requests::<K>(key).url_path;
+        RequestError::unless_leading(verb, kind, key)?;
+        let path = requests(kind, key).url_path;
         let request = http::Request::patch(format!("{path}/{}", key.name()))
-            .header(ACCEPT, METADATA)
             .header(CONTENT_TYPE, "application/json-patch+json")
             .body(patch.to_string().into_bytes())
             .map_err(kube::core::request::Error::BuildRequest);
-        ask::<Value>(&link.client, request)
+        let response = send(&link.client, request)
             .await
-            .map(drop)
-            .map_err(|error| RequestError::new(verb, &kind, key, error))
+            .map_err(|error| RequestError::new(verb, kind, key, error))?;
+        link.informers.take_write(kind, key, &response);
+        Ok(())
     }
 }
 
 const ADD: &str = "add a finalizer to";
 const REMOVE: &str = "remove a finalizer from";
-/// Requests metadata only in the response.
-const METADATA: &str =
-    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 impl<K> Clone for Finalizer<K> {
     fn clone(&self) -> Self {
         Self {
             connection: self.connection.clone(),
             name: Arc::clone(&self.name),
-            kind: PhantomData,
+            kind: self.kind.clone(),
         }
     }
 }

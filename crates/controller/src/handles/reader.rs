@@ -1,14 +1,14 @@
 //! Reading from the API server itself.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use kube::core::ObjectList;
 use kube::core::Request as Requests;
 use kube::core::params::{GetParams, ListParams};
 
+use super::kind_of::KindOf;
 use super::request::{ask, requests};
-use crate::{Connection, Kind, Object, ObjectRef, RequestError, Scope};
+use crate::{AnyObject, Connection, DynamicKind, Kind, Object, ObjectRef, RequestError, Scope};
 
 /// Reads objects of a kind from the API server, not from a cache. Clones are cheap.
 ///
@@ -33,7 +33,7 @@ use crate::{Connection, Kind, Object, ObjectRef, RequestError, Scope};
 pub struct Reader<K> {
     connection: Connection,
     scope: Scope,
-    kind: PhantomData<fn() -> K>,
+    kind: KindOf<K>,
 }
 
 impl<K: Object> Reader<K> {
@@ -57,10 +57,41 @@ impl<K: Object> Reader<K> {
         Self {
             connection: connection.clone(),
             scope,
-            kind: PhantomData,
+            kind: KindOf::type_(),
         }
     }
+}
 
+impl<K: DynamicKind> Reader<K> {
+    /// Creates a handle for the objects of a scope, of a kind that is known only while the program runs.
+    ///
+    /// ```
+    /// use kube::core::DynamicObject;
+    /// use kubewright_controller::{Reader, Connection, Kind, Scope};
+    /// use kubewright_testing::TestCluster;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cluster = TestCluster::start().await;
+    /// let connection = Connection::new();
+    /// connection.open(cluster.client(), "gardener");
+    /// let kind = Kind::namespaced("v1", "ConfigMap", "configmaps")?;
+    /// let reader: Reader<DynamicObject> = Reader::dynamic(&connection, &kind, Scope::all().in_namespace("kube-system"));
+    /// let maps = reader.list().await?;
+    /// assert!(maps.iter().any(|map| map.data["data"]["client-ca-file"].is_string()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn dynamic(connection: &Connection, kind: &Kind, scope: Scope) -> Self {
+        Self {
+            connection: connection.clone(),
+            scope,
+            kind: KindOf::value(kind),
+        }
+    }
+}
+
+impl<K: AnyObject> Reader<K> {
     /// Returns an object, or `None` if it does not exist.
     ///
     /// ```
@@ -90,13 +121,13 @@ impl<K: Object> Reader<K> {
     pub async fn get(&self, object: impl Into<ObjectRef<K>>) -> Result<Option<K>, RequestError> {
         let reference = object.into();
         let key = reference.key();
-        RequestError::unless_within(&self.scope, "get", &Kind::of::<K>(), key)?;
+        RequestError::unless_within(&self.scope, "get", &self.kind, key)?;
         let link = self.connection.link().await;
-        let request = requests::<K>(key).get(key.name(), &GetParams::default());
-        match ask(&link.client, request).await {
+        let request = requests(&self.kind, key).get(key.name(), &GetParams::default());
+        match ask(&link.client, self.kind.asks_for_object(request)).await {
             Ok(object) => Ok(Some(object)),
             Err(kube::Error::Api(status)) if status.is_not_found() => Ok(None),
-            Err(error) => Err(RequestError::new("get", &Kind::of::<K>(), key, error)),
+            Err(error) => Err(RequestError::new("get", &self.kind, key, error)),
         }
     }
 
@@ -125,7 +156,7 @@ impl<K: Object> Reader<K> {
     ///
     /// Dropping the future loses nothing.
     pub async fn list(&self) -> Result<Vec<K>, RequestError> {
-        let kind = Kind::of::<K>();
+        let kind = &self.kind;
         let link = self.connection.link().await;
         let requests = Requests::new(kind.path(self.scope.namespace()));
         let mut page = ListParams::default().limit(PAGE);
@@ -136,9 +167,9 @@ impl<K: Object> Reader<K> {
             .map(|name| format!("metadata.name={name}"));
         let mut all = Vec::new();
         loop {
-            let list: ObjectList<K> = ask(&link.client, requests.list(&page))
+            let list: ObjectList<K> = ask(&link.client, kind.asks_for_list(requests.list(&page)))
                 .await
-                .map_err(|error| RequestError::of_list(&kind, error))?;
+                .map_err(|error| RequestError::of_list(kind, error))?;
             all.extend(list.items);
             page.continue_token = list.metadata.continue_.filter(|token| !token.is_empty());
             if page.continue_token.is_none() {
@@ -153,7 +184,7 @@ impl<K> Clone for Reader<K> {
         Self {
             connection: self.connection.clone(),
             scope: self.scope.clone(),
-            kind: PhantomData,
+            kind: self.kind.clone(),
         }
     }
 }

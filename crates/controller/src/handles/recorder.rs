@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 
 use crate::events::{Event, EventType, Series, Subject};
-use crate::{Connection, Kind, Object, ObjectRef, RequestError, Scope};
+use crate::{AnyObject, Connection, Kind, ObjectRef, RequestError, Scope};
 
 /// Records Events about objects, which `kubectl describe` lists. Clones are cheap.
 ///
@@ -92,7 +92,7 @@ impl Recorder {
     /// # Cancel safety
     ///
     /// If the future is dropped, the Event may or may not be recorded.
-    pub async fn normal<K: Object>(
+    pub async fn normal<K: AnyObject>(
         &self,
         object: &K,
         reason: impl Into<String>,
@@ -130,7 +130,7 @@ impl Recorder {
     /// # Cancel safety
     ///
     /// If the future is dropped, the Event may or may not be recorded.
-    pub async fn warning<K: Object>(
+    pub async fn warning<K: AnyObject>(
         &self,
         object: &K,
         reason: impl Into<String>,
@@ -140,19 +140,21 @@ impl Recorder {
             .await
     }
 
-    async fn record<K: Object>(
+    async fn record<K: AnyObject>(
         &self,
         type_: EventType,
         object: &K,
         reason: String,
         note: String,
     ) -> Result<(), RequestError> {
-        let (kind, reference) = (Kind::of::<K>(), ObjectRef::of(object));
+        let reference = ObjectRef::of(object);
+        let kind = Kind::named_by(object)
+            .ok_or_else(|| RequestError::of_unknown_kind(VERB, reference.key()))?;
         RequestError::unless_within(&self.scope, VERB, &kind, reference.key())?;
         RequestError::unless_leading(VERB, &kind, reference.key())?;
         let failed = |error| RequestError::new(VERB, &kind, reference.key(), error);
         let link = self.connection.link().await;
-        let about = object.object_ref(&());
+        let about = kind.object_reference(object.meta());
         let subject = Subject::of(&about, type_, &reason);
         let again = self.with_series(|series| series.again(&subject, Instant::now()));
         if let Some(again) = again {

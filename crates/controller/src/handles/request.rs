@@ -1,19 +1,24 @@
 //! One request, and why it fails.
 
+use std::any::TypeId;
 use std::fmt;
 use std::time::Duration;
 
+use bytes::Bytes;
 use http::header::RETRY_AFTER;
 use kube::Client;
 use kube::client::Body;
 use kube::core::response::StatusDetails;
-use kube::core::{Request as Requests, Status};
+use kube::core::{DynamicResourceScope, Request as Requests, Status};
 use serde::de::DeserializeOwned;
 
 use super::answer::Answer;
+use super::connection::Link;
 use crate::election::{LeaderGuard, NotLeading};
+use crate::kind::WithoutNamespace;
 use crate::object::OutsideScope;
-use crate::{Key, Kind, Object, Scope};
+use crate::ownership::Refusal;
+use crate::{AnyObject, Key, Kind, Scope};
 
 /// The reason why the API server rejected or did not answer a request.
 ///
@@ -44,17 +49,23 @@ enum Cause {
     Api(Answer),
     Scope(OutsideScope),
     NotLeading(NotLeading),
-    NotOwned(NotOwned),
+    Refused(Refusal),
+    MetadataAlone(MetadataAlone),
+    UnknownKind(UnknownKind),
+    WithoutNamespace(WithoutNamespace),
 }
 
-/// An owner reference that would cross namespaces.
+/// An object that was decoded without its API version and kind.
+#[derive(Debug, thiserror::Error)]
+#[error("the object has no `apiVersion` and `kind` of its own: set its `types`")]
+struct UnknownKind;
+
+/// An object whose metadata alone is known cannot be written as a whole.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{owner} cannot own an object outside of its namespace: write the object without an owner, label it, and delete it in a finalizer of its owner"
+    "its metadata alone is known, and the rest would be lost: patch it, or work with the whole object"
 )]
-struct NotOwned {
-    owner: String,
-}
+struct MetadataAlone;
 
 impl RequestError {
     pub(crate) fn new(verb: &str, kind: &Kind, key: &Key, source: kube::Error) -> Self {
@@ -78,6 +89,11 @@ impl RequestError {
         kind: &Kind,
         key: &Key,
     ) -> Result<(), Self> {
+        let admitted = kind.unless_without_namespace(key);
+        admitted.map_err(|error| Self {
+            what: format!("cannot {verb} {}", kind.reference(key)),
+            cause: Cause::WithoutNamespace(error),
+        })?;
         if scope.admits(key) {
             return Ok(());
         }
@@ -87,11 +103,18 @@ impl RequestError {
         })
     }
 
-    /// Refuses to write an owner reference that the garbage collector would not accept.
-    pub(crate) fn not_owned(verb: &str, kind: &Kind, key: &Key, owner: String) -> Self {
+    /// Refuses to write what cannot be owned.
+    pub(crate) fn refused(verb: &str, what: impl fmt::Display, refusal: Refusal) -> Self {
         Self {
-            what: format!("cannot {verb} {}", kind.reference(key)),
-            cause: Cause::NotOwned(NotOwned { owner }),
+            what: format!("cannot {verb} {what}"),
+            cause: Cause::Refused(refusal),
+        }
+    }
+
+    pub(crate) fn of_unknown_kind(verb: &str, key: &Key) -> Self {
+        Self {
+            what: format!("cannot {verb} {key}"),
+            cause: Cause::UnknownKind(UnknownKind),
         }
     }
 
@@ -203,7 +226,12 @@ impl RequestError {
     pub fn status(&self) -> Option<&Status> {
         match &self.cause {
             Cause::Api(answer) => answer.status(),
-            Cause::Scope(_) | Cause::NotLeading(_) | Cause::NotOwned(_) => None,
+            Cause::Scope(_)
+            | Cause::NotLeading(_)
+            | Cause::Refused(_)
+            | Cause::MetadataAlone(_)
+            | Cause::UnknownKind(_)
+            | Cause::WithoutNamespace(_) => None,
         }
     }
 
@@ -231,27 +259,39 @@ impl std::error::Error for RequestError {
             Cause::Api(error) => Some(error),
             Cause::Scope(error) => Some(error),
             Cause::NotLeading(error) => Some(error),
-            Cause::NotOwned(error) => Some(error),
+            Cause::Refused(error) => Some(error),
+            Cause::MetadataAlone(error) => Some(error),
+            Cause::UnknownKind(error) => Some(error),
+            Cause::WithoutNamespace(error) => Some(error),
         }
     }
 }
 
-pub(crate) fn requests<K: Object>(key: &Key) -> Requests {
-    Requests::new(Kind::of::<K>().path(key.namespace()))
+pub(crate) fn requests(kind: &Kind, key: &Key) -> Requests {
+    Requests::new(kind.path(key.namespace()))
 }
 
-/// Sends a request and reads the answer. A refusal that says only in its header how long to stay away has it in its status
-/// afterwards.
+/// Sends a request and reads the answer.
 pub(crate) async fn ask<T: DeserializeOwned>(
     client: &Client,
     request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
 ) -> kube::Result<T> {
+    let body = send(client, request).await?;
+    serde_json::from_slice(&body).map_err(kube::Error::SerdeError)
+}
+
+/// Sends a request and returns the body of a success. A refusal that says only in its header how long to stay away has it in its
+/// status afterwards.
+pub(crate) async fn send(
+    client: &Client,
+    request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
+) -> kube::Result<Bytes> {
     let request = request.map_err(kube::Error::BuildRequest)?;
     let answer = client.send(request.map(Body::from)).await?;
     let (head, body) = answer.into_parts();
     let body = body.collect_bytes().await?;
     if head.status.is_success() {
-        return serde_json::from_slice(&body).map_err(kube::Error::SerdeError);
+        return Ok(body);
     }
     let status = serde_json::from_slice::<Status>(&body);
     let mut status = status.unwrap_or_else(|_| {
@@ -277,23 +317,59 @@ fn no_details() -> StatusDetails {
     }
 }
 
-/// The same as [`ask`], for a request that writes one object.
-pub(crate) async fn ask_about<K: Object, T: DeserializeOwned>(
-    client: &Client,
+/// The same as [`ask`], for a request that writes one object: caches show what comes of it before the caller knows. So it asks for
+/// the whole object, also where the caller reads its metadata alone.
+pub(crate) async fn ask_about<T: DeserializeOwned>(
+    link: &Link,
     scope: &Scope,
     verb: &str,
+    kind: &Kind,
     key: &Key,
     request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
 ) -> Result<T, RequestError> {
-    RequestError::unless_within(scope, verb, &Kind::of::<K>(), key)?;
-    RequestError::unless_leading(verb, &Kind::of::<K>(), key)?;
-    ask(client, request)
-        .await
-        .map_err(|source| RequestError::new(verb, &Kind::of::<K>(), key, source))
+    RequestError::unless_leading(verb, kind, key)?;
+    RequestError::unless_within(scope, verb, kind, key)?;
+    let failed = |source| RequestError::new(verb, kind, key, source);
+    let body = send(&link.client, request).await.map_err(failed)?;
+    link.informers.take_write(kind, key, &body);
+    serde_json::from_slice(&body)
+        .map_err(kube::Error::SerdeError)
+        .map_err(failed)
 }
 
-pub(crate) fn body<K: Object>(verb: &str, object: &K, key: &Key) -> Result<Vec<u8>, RequestError> {
-    serde_json::to_vec(object).map_err(|error| {
-        RequestError::new(verb, &Kind::of::<K>(), key, kube::Error::SerdeError(error))
-    })
+/// The object as it is sent to be created or to replace another.
+pub(crate) fn body<K: AnyObject>(
+    verb: &str,
+    kind: &Kind,
+    object: &K,
+    key: &Key,
+) -> Result<Vec<u8>, RequestError> {
+    if kind.is_metadata() {
+        return Err(RequestError {
+            what: format!("cannot {verb} {}", kind.reference(key)),
+            cause: Cause::MetadataAlone(MetadataAlone),
+        });
+    }
+    typed(verb, kind, object, key)
+}
+
+/// The JSON of an object, with its kind.
+pub(crate) fn typed<K: AnyObject>(
+    verb: &str,
+    kind: &Kind,
+    object: &K,
+    key: &Key,
+) -> Result<Vec<u8>, RequestError> {
+    let knows_its_kind = TypeId::of::<K::Scope>() != TypeId::of::<DynamicResourceScope>();
+    let json = if knows_its_kind && !kind.is_metadata() {
+        serde_json::to_vec(object)
+    } else {
+        serde_json::to_value(object).and_then(|mut object| {
+            // An object from a list has none, and metadata has those of metadata.
+            object["apiVersion"] = kind.api_version().into();
+            object["kind"] = kind.name().into();
+            serde_json::to_vec(&object)
+        })
+    };
+    json.map_err(|error| RequestError::new(verb, kind, key, kube::Error::SerdeError(error)))
 }

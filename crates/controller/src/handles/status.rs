@@ -7,9 +7,13 @@ use kube::core::params::Patch;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::kind_of::KindOf;
 use super::request::requests;
 use super::writer::Handle;
-use crate::{Connection, Kind, Object, ObjectRef, OperationResult, RequestError, Scope};
+use crate::{
+    AnyObject, Connection, DynamicKind, Kind, Object, ObjectRef, OperationResult, RequestError,
+    Scope,
+};
 
 /// Writes the status of objects of a kind, and no other field. Clones are cheap.
 pub struct StatusWriter<K>(Handle<K>);
@@ -17,9 +21,18 @@ pub struct StatusWriter<K>(Handle<K>);
 impl<K: Object> StatusWriter<K> {
     /// Writes objects of a scope by a connection.
     pub fn new(connection: &Connection, scope: Scope) -> Self {
-        Self(Handle::new(connection, scope))
+        Self(Handle::new(connection, scope, KindOf::type_()))
     }
+}
 
+impl<K: DynamicKind> StatusWriter<K> {
+    /// Creates a handle for the objects of a scope, of a kind that is known only while the program runs.
+    pub fn dynamic(connection: &Connection, kind: &Kind, scope: Scope) -> Self {
+        Self(Handle::new(connection, scope, KindOf::value(kind)))
+    }
+}
+
+impl<K: AnyObject> StatusWriter<K> {
     /// Changes the status of an object, by a JSON merge patch of the status alone.
     ///
     /// # Errors
@@ -91,7 +104,7 @@ impl<K: Object> StatusWriter<K> {
         let read = |status: Option<&K::Status>| {
             serde_json::to_value(status).map_err(|error| {
                 let error = kube::Error::SerdeError(error);
-                RequestError::new(VERB, &Kind::of::<K>(), reference.key(), error)
+                RequestError::new(VERB, &self.0.kind, reference.key(), error)
             })
         };
         let (found, wanted) = (read(object.status())?, read(Some(wanted))?);
@@ -110,8 +123,12 @@ impl<K: Object> StatusWriter<K> {
         let key = object.key();
         let parameters = self.0.patch().await;
         let patch = Patch::Merge(patch);
-        let request =
-            requests::<K>(key).patch_subresource("status", key.name(), &parameters, &patch);
+        let request = requests(&self.0.kind, key).patch_subresource(
+            "status",
+            key.name(),
+            &parameters,
+            &patch,
+        );
         self.0.ask(VERB, object, request).await
     }
 }

@@ -1,13 +1,14 @@
 //! Writing objects, all in one or one verb alone.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use kube::core::params::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
 use serde_json::Value;
 
-use super::request::{ask_about, body, requests};
-use crate::{Connection, Object, ObjectRef, RequestError, Scope};
+use super::kind_of::KindOf;
+use super::request::{ask_about, body, requests, send};
+use crate::informer::Deletion;
+use crate::{AnyObject, Connection, DynamicKind, Kind, Object, ObjectRef, RequestError, Scope};
 
 /// Creates, updates, patches and deletes objects of a kind. Clones are cheap.
 ///
@@ -56,7 +57,7 @@ pub struct Deleter<K>(Handle<K>);
 pub(super) struct Handle<K> {
     pub(super) connection: Connection,
     scope: Scope,
-    kind: PhantomData<fn() -> K>,
+    pub(super) kind: KindOf<K>,
 }
 
 impl<K: Object> Writer<K> {
@@ -77,9 +78,38 @@ impl<K: Object> Writer<K> {
     /// # }
     /// ```
     pub fn new(connection: &Connection, scope: Scope) -> Self {
-        Self(Handle::new(connection, scope))
+        Self(Handle::new(connection, scope, KindOf::type_()))
     }
+}
 
+impl<K: DynamicKind> Writer<K> {
+    /// Creates a handle for the objects of a scope, of a kind that is known only while the program runs.
+    ///
+    /// ```
+    /// use kube::core::DynamicObject;
+    /// use kubewright_controller::{Writer, Connection, Kind, Scope};
+    /// use kubewright_testing::TestCluster;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let cluster = TestCluster::start().await;
+    /// let connection = Connection::new();
+    /// connection.open(cluster.client(), "gardener");
+    /// let kind = Kind::namespaced("v1", "ConfigMap", "configmaps")?;
+    /// let writer: Writer<DynamicObject> = Writer::dynamic(&connection, &kind, Scope::all());
+    /// let map = DynamicObject::new("settings", kind.resource()).within("default");
+    /// writer.create(&map).await?;
+    /// let map = writer.merge(("default", "settings"), &serde_json::json!({"data": {"mode": "quiet"}})).await?;
+    /// assert_eq!(map.data["data"]["mode"], "quiet");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn dynamic(connection: &Connection, kind: &Kind, scope: Scope) -> Self {
+        Self(Handle::new(connection, scope, KindOf::value(kind)))
+    }
+}
+
+impl<K: AnyObject> Writer<K> {
     /// Creates an object, and returns it as stored.
     ///
     /// ```
@@ -108,12 +138,12 @@ impl<K: Object> Writer<K> {
         let reference = ObjectRef::of(object);
         let key = reference.key();
         let parameters = self.0.post().await;
-        let body = body("create", object, key)?;
+        let body = body("create", &self.0.kind, object, key)?;
         self.0
             .ask(
                 "create",
                 &reference,
-                requests::<K>(key).create(&parameters, body),
+                requests(&self.0.kind, key).create(&parameters, body),
             )
             .await
     }
@@ -149,8 +179,8 @@ impl<K: Object> Writer<K> {
         let reference = ObjectRef::of(object);
         let key = reference.key();
         let parameters = self.0.post().await;
-        let body = body("update", object, key)?;
-        let request = requests::<K>(key).replace(key.name(), &parameters, body);
+        let body = body("update", &self.0.kind, object, key)?;
+        let request = requests(&self.0.kind, key).replace(key.name(), &parameters, body);
         self.0.ask("update", &reference, request).await
     }
 
@@ -188,7 +218,8 @@ impl<K: Object> Writer<K> {
         let reference = object.into();
         let key = reference.key();
         let parameters = self.0.patch().await;
-        let request = requests::<K>(key).patch(key.name(), &parameters, &Patch::Merge(patch));
+        let request =
+            requests(&self.0.kind, key).patch(key.name(), &parameters, &Patch::Merge(patch));
         self.0.ask("patch", &reference, request).await
     }
 
@@ -243,9 +274,18 @@ impl<K: Object> Deleter<K> {
     /// # }
     /// ```
     pub fn new(connection: &Connection, scope: Scope) -> Self {
-        Self(Handle::new(connection, scope))
+        Self(Handle::new(connection, scope, KindOf::type_()))
     }
+}
 
+impl<K: DynamicKind> Deleter<K> {
+    /// Creates a handle for the objects of a scope, of a kind that is known only while the program runs.
+    pub fn dynamic(connection: &Connection, kind: &Kind, scope: Scope) -> Self {
+        Self(Handle::new(connection, scope, KindOf::value(kind)))
+    }
+}
+
+impl<K: AnyObject> Deleter<K> {
     /// Deletes an object, but not another one that was created with its name since. A missing object is not an error.
     ///
     /// ```
@@ -305,12 +345,12 @@ impl<K: Object> Deleter<K> {
     }
 }
 
-impl<K: Object> Handle<K> {
-    pub(super) fn new(connection: &Connection, scope: Scope) -> Self {
+impl<K: AnyObject> Handle<K> {
+    pub(super) fn new(connection: &Connection, scope: Scope, kind: KindOf<K>) -> Self {
         Self {
             connection: connection.clone(),
             scope,
-            kind: PhantomData,
+            kind,
         }
     }
 
@@ -335,7 +375,7 @@ impl<K: Object> Handle<K> {
         request: Result<http::Request<Vec<u8>>, kube::core::request::Error>,
     ) -> Result<K, RequestError> {
         let link = self.connection.link().await;
-        ask_about::<K, K>(&link.client, &self.scope, verb, object.key(), request).await
+        ask_about(link, &self.scope, verb, &self.kind, object.key(), request).await
     }
 
     async fn delete(&self, object: &K) -> Result<(), RequestError> {
@@ -347,30 +387,43 @@ impl<K: Object> Handle<K> {
         object: &K,
         resource_version: Option<String>,
     ) -> Result<(), RequestError> {
-        let reference = ObjectRef::of(object);
-        let key = reference.key();
+        let (kind, reference) = (&*self.kind, ObjectRef::of(object));
+        let (key, metadata) = (reference.key(), object.meta());
+        let link = self.connection.link().await;
+        RequestError::unless_leading(DELETE, kind, key)?;
+        RequestError::unless_within(&self.scope, DELETE, kind, key)?;
         let mut parameters = DeleteParams::background();
-        if let Some(uid) = &object.meta().uid {
+        if let Some(uid) = &metadata.uid {
             parameters = parameters.preconditions(Preconditions {
                 uid: Some(uid.clone()),
                 resource_version,
             });
         }
-        let link = self.connection.link().await;
-        let request = requests::<K>(key).delete(key.name(), &parameters);
-        match ask_about::<K, Value>(&link.client, &self.scope, "delete", key, request).await {
-            Err(error) if !error.is_not_found() => Err(error),
-            Ok(_) | Err(_) => Ok(()),
-        }
+        let request = requests(kind, key).delete(key.name(), &parameters);
+        let response = match send(&link.client, request).await {
+            Ok(response) => Some(response),
+            Err(kube::Error::Api(status)) if status.is_not_found() => None,
+            Err(error) => return Err(RequestError::new(DELETE, kind, key, error)),
+        };
+        let deletion = Deletion {
+            key,
+            uid: metadata.uid.as_deref(),
+            version: metadata.resource_version.as_deref(),
+        };
+        link.informers
+            .take_deletion(kind, deletion, response.as_deref());
+        Ok(())
     }
 }
+
+const DELETE: &str = "delete";
 
 impl<K> Clone for Handle<K> {
     fn clone(&self) -> Self {
         Self {
             connection: self.connection.clone(),
             scope: self.scope.clone(),
-            kind: PhantomData,
+            kind: self.kind.clone(),
         }
     }
 }

@@ -106,6 +106,12 @@ impl Entry {
         })
     }
 
+    /// The same object, with a part of its JSON.
+    pub(crate) fn with_json(self, json: String) -> Self {
+        let json = Text::Plain(json.into());
+        Self { json, ..self }
+    }
+
     /// Makes the text small that the entry holds, if it is not yet.
     pub(crate) fn packed(self, packer: &mut Packer) -> Self {
         let json = match self.json {
@@ -113,6 +119,16 @@ impl Entry {
             packed @ Text::Packed { .. } => packed,
         };
         Self { json, ..self }
+    }
+
+    /// The bytes that the text takes.
+    pub(crate) fn room(&self) -> usize {
+        self.json.room()
+    }
+
+    /// Whether the text takes as little memory as it can.
+    pub(crate) fn is_packed(&self) -> bool {
+        self.json.is_packed()
     }
 
     /// Returns namespace and name of the object.
@@ -188,6 +204,13 @@ impl Entry {
     /// When the object is not of that type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(&self.json.read())
+    }
+
+    /// Returns the finalizers, which takes a look at the whole object.
+    pub(crate) fn finalizers(&self) -> Vec<String> {
+        let finalizers = self.decode::<Finalizers>().ok();
+        let finalizers = finalizers.and_then(|object| object.metadata.finalizers);
+        finalizers.unwrap_or_default()
     }
 
     /// Returns what tells one state of the object from any other.
@@ -312,6 +335,16 @@ impl fmt::Debug for Entry {
             .field("version", &self.metadata.version)
             .finish_non_exhaustive()
     }
+}
+
+#[derive(Deserialize)]
+struct Finalizers {
+    metadata: FinalizersMetadata,
+}
+
+#[derive(Deserialize)]
+struct FinalizersMetadata {
+    finalizers: Option<Vec<String>>,
 }
 
 struct Whole<'a> {

@@ -12,13 +12,14 @@ use kube::client::Body;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 
+use super::ahead::Behind;
 use super::cache::Informer;
 use super::entry::Entry;
 use super::lines::{LineError, Lines};
 use super::request::Ask;
 use super::store::Snapshot;
 use super::text::Packer;
-use super::wire::{self, Bookmark, Line, Page, Refusal};
+use super::wire::{self, Bookmark, Line, Page, Refusal, Resources};
 use crate::Backoff;
 use crate::handles::Undecodable;
 use crate::versions::is_newer;
@@ -31,10 +32,12 @@ pub(crate) async fn follow(client: Client, informer: Informer) {
         position: None,
         is_doubtful: false,
         is_another: false,
+        behind: 0,
         has_heard: false,
         listing: Listing::Streamed,
         failures: 0,
         packer: Packer::default(),
+        absence: Absence::None,
     };
     loop {
         let (start, position) = (Instant::now(), follower.position.clone());
@@ -47,6 +50,7 @@ pub(crate) async fn follow(client: Client, informer: Informer) {
             Ok(()) => {
                 follower.is_doubtful = !follower.has_heard && start.elapsed() >= QUIET;
             }
+            Err(failure) if follower.is_absent(&failure).await => follower.wait_for_kind().await,
             Err(failure) => follower.pause(failure).await,
         }
     }
@@ -61,11 +65,25 @@ struct Follower {
     is_doubtful: bool,
     /// Whether a watch has shown that the API server is behind: the cache then belongs to another history.
     is_another: bool,
+    /// Number of responses in a row that were older than what the API server had said before.
+    behind: u32,
     /// Whether the current request has received anything.
     has_heard: bool,
     listing: Listing,
     failures: u32,
     packer: Packer,
+    absence: Absence,
+}
+
+/// Whether the API server serves the kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Absence {
+    None,
+    /// It says that it does not, but objects are known. It may be one of several API servers that has just started.
+    Suspected,
+    Certain {
+        since: Instant,
+    },
 }
 
 /// How a list is asked for.
@@ -102,11 +120,19 @@ enum Failure {
     Brief,
     #[error("the API server has gone back in time, from version {from} to {to}")]
     Backwards { from: String, to: String },
+    #[error("the API server answers with version {to}, although it was at {from} before")]
+    Behind { from: String, to: String },
 }
 
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
         Self::Object(error.into())
+    }
+}
+
+impl From<Behind> for Failure {
+    fn from(Behind { from, to }: Behind) -> Self {
+        Self::Behind { from, to }
     }
 }
 
@@ -122,7 +148,7 @@ impl Follower {
         let seconds = fastrand::u32(SHORTEST_WATCH..=LONGEST_WATCH);
         match (self.position.clone(), self.listing) {
             (Some(since), _) => {
-                if self.is_doubtful {
+                if self.is_doubtful || self.informer.store().is_ahead() {
                     self.check_version().await?;
                 }
                 let since = &since;
@@ -131,8 +157,8 @@ impl Follower {
                 self.read(answer, Phase::Following, seconds).await
             }
             (None, Listing::Streamed) => {
-                let answer = self.ask(&Ask::StreamedList { seconds }).await?;
                 let listing = Phase::Listing(self.snapshot());
+                let answer = self.ask(&Ask::StreamedList { seconds }).await?;
                 self.read(answer, listing, seconds).await
             }
             (None, Listing::PagedOnce | Listing::Paged) => self.list().await,
@@ -152,13 +178,83 @@ impl Follower {
         }
     }
 
-    /// Asks where the API server is, which must not be behind the position.
+    /// Asks where the API server is, which must not be behind the position, nor behind what it has stored for this program.
     async fn check_version(&mut self) -> Result<(), Failure> {
+        let check = self.informer.store().begin_check();
         let answer = self.ask(&Ask::Version).await?;
         let body = Self::page(answer).await?;
         let page: Page<'_> = serde_json::from_slice(&body)?;
+        let version = &page.metadata.resource_version;
+        if std::mem::take(&mut self.is_doubtful) {
+            self.reaches(version)?;
+        }
+        Ok(self.informer.store().check(&check, version)?)
+    }
+
+    /// Whether a failure says that the kind is not served. A 404 alone may be that of a proxy: discovery has to agree.
+    async fn is_absent(&self, failure: &Failure) -> bool {
+        let Failure::Refused(refusal) = failure else {
+            return false;
+        };
+        if !refusal.is_not_found() {
+            return false;
+        }
+        if matches!(self.absence, Absence::Certain { .. }) {
+            return true;
+        }
+        match self.ask(&Ask::Resources).await {
+            Ok(answer) => {
+                let Ok(body) = Self::page(answer).await else {
+                    return false;
+                };
+                let resources = serde_json::from_slice::<Resources<'_>>(&body);
+                resources.is_ok_and(|resources| !resources.have(self.informer.kind().plural()))
+            }
+            Err(Failure::Refused(refusal)) => refusal.is_not_found(),
+            Err(_) => false,
+        }
+    }
+
+    /// Waits before the API server is asked again for a kind that it does not serve. Its objects are gone.
+    async fn wait_for_kind(&mut self) {
+        let since = match self.absence {
+            Absence::None if self.informer.has_objects() => {
+                self.absence = Absence::Suspected;
+                return sleep(CONFIRMATION).await;
+            }
+            Absence::None | Absence::Suspected => {
+                self.forget();
+                self.tell_of_absence();
+                Instant::now()
+            }
+            Absence::Certain { since } => since,
+        };
+        self.absence = Absence::Certain { since };
+        let pause = (since.elapsed() / 20).clamp(SHORTEST_POLL, LONGEST_POLL);
+        sleep(pause.mul_f64(0.75 + 0.25 * fastrand::f64())).await;
+    }
+
+    fn forget(&mut self) {
+        self.informer.becomes_absent();
+        self.position = None;
         self.is_doubtful = false;
-        self.reaches(&page.metadata.resource_version)
+        self.is_another = false;
+        self.failures = 0;
+        self.packer = Packer::default();
+    }
+
+    /// Says once what would otherwise be said with every request.
+    fn tell_of_absence(&self) {
+        let (kind, version) = (self.informer.kind(), self.informer.kind().api_version());
+        if self.informer.is_required() {
+            tracing::warn!(
+                %kind, version, "the API server does not serve this kind: what needs it waits until it does"
+            );
+        } else {
+            tracing::info!(
+                %kind, version, "the API server does not serve this kind, which is optional: it has no objects until it does"
+            );
+        }
     }
 
     async fn page(answer: Response<Body>) -> Result<Bytes, Failure> {
@@ -183,8 +279,7 @@ impl Follower {
             }
             token = page.metadata.token.filter(|token| !token.is_empty());
             if token.is_none() {
-                self.complete(snapshot, page.metadata.resource_version);
-                return Ok(());
+                return self.complete(snapshot, page.metadata.resource_version);
             }
         }
     }
@@ -240,6 +335,7 @@ impl Follower {
                     let entry = Entry::read(line.object.get())?;
                     let position = entry.metadata().resource_version().to_owned();
                     self.reaches(&position)?;
+                    let entry = self.informer.held(entry);
                     let entry = Arc::new(entry.packed(&mut self.packer));
                     self.informer.store().set(entry);
                     self.reached(position);
@@ -251,7 +347,7 @@ impl Follower {
                     Phase::Listing(snapshot) => snapshot.remove(entry.key()),
                     Phase::Following => {
                         self.reaches(entry.metadata().resource_version())?;
-                        self.informer.store().remove(entry.key());
+                        self.informer.store().remove(&entry);
                         self.reached(entry.metadata().resource_version().to_owned());
                     }
                 }
@@ -260,11 +356,12 @@ impl Follower {
                 let Bookmark { metadata } = serde_json::from_str(line.object.get())?;
                 match std::mem::replace(phase, Phase::Following) {
                     Phase::Listing(snapshot) if metadata.ends_the_list() => {
-                        self.complete(snapshot, metadata.resource_version);
+                        self.complete(snapshot, metadata.resource_version)?;
                     }
                     Phase::Listing(snapshot) => *phase = Phase::Listing(snapshot),
                     Phase::Following => {
                         self.reaches(&metadata.resource_version)?;
+                        self.reaches_writes(&metadata.resource_version)?;
                         self.reached(metadata.resource_version);
                     }
                 }
@@ -278,28 +375,26 @@ impl Follower {
 
     fn collect(&mut self, snapshot: &mut Snapshot, object: &RawValue) -> Result<(), Failure> {
         let entry = Entry::read(object.get())?;
-        let packer = &mut self.packer;
-        let pack = |entry: Entry| entry.packed(packer);
-        self.informer.store().collect(snapshot, entry, pack);
+        let (informer, packer) = (&self.informer, &mut self.packer);
+        let pack = |entry: Entry| informer.held(entry).packed(packer);
+        informer.store().collect(snapshot, entry, pack);
         Ok(())
     }
 
     fn snapshot(&self) -> Snapshot {
-        if self.is_another {
-            Snapshot::of_another()
-        } else {
-            Snapshot::default()
-        }
+        self.informer.store().begin_list(self.is_another)
     }
 
-    fn complete(&mut self, snapshot: Snapshot, position: String) {
-        self.informer.store().replace(snapshot);
+    fn complete(&mut self, snapshot: Snapshot, position: String) -> Result<(), Failure> {
+        self.informer.store().replace(snapshot, &position)?;
         self.informer.is_known();
+        self.behind = 0;
         self.is_another = false;
         if self.listing == Listing::PagedOnce {
             self.listing = Listing::Streamed;
         }
         self.reached(position);
+        Ok(())
     }
 
     /// Checks that a watch goes forward. If it does not, the API server was restored from a backup, and the cache cannot be
@@ -315,9 +410,28 @@ impl Follower {
         Ok(())
     }
 
+    /// Checks that a watch has shown what this program has written. An API server that was restored from a backup has not.
+    fn reaches_writes(&self, position: &str) -> Result<(), Failure> {
+        self.informer.store().reach(position).map_err(|lost| {
+            let (from, to) = (lost.version, position.to_owned());
+            if lost.is_certain {
+                Failure::Backwards { from, to }
+            } else {
+                Failure::Behind { from, to }
+            }
+        })
+    }
+
     fn reached(&mut self, position: String) {
+        self.informer.position().reaches(&position);
         self.position = Some(position);
         self.has_heard = true;
+        if let Absence::Certain { since } = std::mem::replace(&mut self.absence, Absence::None) {
+            tracing::info!(
+                kind = %self.informer.kind(), version = self.informer.kind().api_version(),
+                after = ?since.elapsed(), "the API server serves this kind now"
+            );
+        }
         if std::mem::take(&mut self.failures) > 0 {
             tracing::info!(kind = %self.informer.kind(), "the watch goes on");
         }
@@ -353,6 +467,11 @@ impl Follower {
                 self.position = None;
                 self.is_another = true;
             }
+            Failure::Behind { .. } => {
+                self.position = None;
+                self.behind += 1;
+                self.is_another |= self.behind >= PROOFS;
+            }
             Failure::Line(_) | Failure::Silent(_) | Failure::Incomplete
                 if was_listing && self.listing == Listing::Streamed =>
             {
@@ -372,6 +491,13 @@ impl Follower {
     }
 }
 
+/// How long objects stay known after the API server has said for the first time that it does not serve their kind.
+const CONFIRMATION: Duration = Duration::from_secs(1);
+/// A kind that is not served is asked for again after a twentieth of the time that it has been missing, within these bounds.
+const SHORTEST_POLL: Duration = Duration::from_millis(100);
+const LONGEST_POLL: Duration = Duration::from_secs(2);
+/// So many old answers in a row are no accident of a replica that lags behind: the API server was restored from a backup.
+const PROOFS: u32 = 3;
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(4));
 /// How long to wait for an answer to begin, and for a list to go on.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);

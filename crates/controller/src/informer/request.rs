@@ -16,12 +16,19 @@ pub(crate) enum Ask<'a> {
     Page { token: Option<&'a str> },
     /// As little as tells the version that the API server is at.
     Version,
+    /// Which resources of the kind's group and version the API server serves.
+    Resources,
     /// What has changed since.
     Watch { since: &'a str, seconds: u32 },
 }
 
 impl Informer {
     pub(crate) fn request(&self, ask: &Ask<'_>) -> Result<Request<Body>, Error> {
+        if let Ask::Resources = ask {
+            return Request::get(self.kind().group_path())
+                .body(Body::empty())
+                .map_err(Error::BuildRequest);
+        }
         let scope = self.scope();
         let requests = Requests::new(self.kind().path(scope.namespace()));
         let labels = scope.labels.clone();
@@ -37,7 +44,12 @@ impl Informer {
             // No resource version: the list is as new as the moment it is asked for.
             Ask::StreamedList { seconds } => requests.watch(&watch(seconds, true), ""),
             Ask::Watch { since, seconds } => requests.watch(&watch(seconds, false), since),
-            Ask::Version => requests.list(&ListParams::default().limit(1)),
+            Ask::Resources | Ask::Version => {
+                let mut list = ListParams::default().limit(1);
+                // A role for one name does not permit to list the others.
+                list.field_selector.clone_from(&fields);
+                requests.list(&list)
+            }
             Ask::Page { token } => {
                 let mut list = ListParams::default().limit(PAGE);
                 list.label_selector.clone_from(&labels);
@@ -45,6 +57,10 @@ impl Informer {
                 list.continue_token = token.map(str::to_owned);
                 requests.list(&list)
             }
+        };
+        let request = match ask {
+            Ask::StreamedList { .. } | Ask::Watch { .. } => self.kind().asks_for_object(request),
+            Ask::Page { .. } | Ask::Version | Ask::Resources => self.kind().asks_for_list(request),
         };
         Ok(request?.map(Body::from))
     }

@@ -57,6 +57,22 @@ impl Packer {
 }
 
 impl Text {
+    /// Whether there is nothing to be saved by packing it.
+    pub(crate) fn is_packed(&self) -> bool {
+        match self {
+            Self::Plain(text) => text.len() < SHORT,
+            Self::Packed { .. } => true,
+        }
+    }
+
+    /// The bytes that it takes besides the samples, which all share.
+    pub(crate) fn room(&self) -> usize {
+        match self {
+            Self::Plain(text) => text.len(),
+            Self::Packed { bytes, .. } => bytes.len(),
+        }
+    }
+
     /// The original JSON.
     pub(crate) fn read(&self) -> Cow<'_, str> {
         match self {
@@ -82,10 +98,7 @@ mod tests {
     use super::*;
 
     fn room(text: &Text) -> usize {
-        match text {
-            Text::Plain(text) => text.len(),
-            Text::Packed { bytes, .. } => bytes.len(),
-        }
+        text.room()
     }
 
     /// An object of a kind: much is shared, some is its own.

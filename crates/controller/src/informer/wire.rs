@@ -59,6 +59,25 @@ pub(crate) struct PageMetadata {
     pub(crate) token: Option<String>,
 }
 
+/// The resources of an API group and version, as discovery lists them.
+#[derive(Deserialize)]
+pub(crate) struct Resources<'a> {
+    #[serde(borrow)]
+    resources: Vec<NamedResource<'a>>,
+}
+
+#[derive(Deserialize)]
+struct NamedResource<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+}
+
+impl Resources<'_> {
+    pub(crate) fn have(&self, plural: &str) -> bool {
+        self.resources.iter().any(|known| known.name == plural)
+    }
+}
+
 /// Why the API server refuses: a `Status`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -132,6 +151,11 @@ impl Refusal {
                 cause.reason == "ResourceVersionTooLarge"
                     || cause.message.starts_with("Too large resource version")
             })
+    }
+
+    /// Whether it knows nothing of what the request names.
+    pub(crate) fn is_not_found(&self) -> bool {
+        self.code == StatusCode::NOT_FOUND && !self.is_within
     }
 
     /// Whether it may well grant the same request in a while.

@@ -9,16 +9,9 @@ use std::task::Waker;
 
 use ahash::AHashMap;
 
+use super::priority::Priority;
+use super::ranks::Ranks;
 use super::sync::{Mutex, locked};
-
-/// How urgent work is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Priority {
-    /// Not urgent: objects of the first list, and requeues after a delay.
-    Low,
-    /// The object has just changed.
-    Normal,
-}
 
 /// Keys that wait for work, and workers that wait for keys.
 ///
@@ -31,6 +24,8 @@ pub(crate) struct Queue<K, T> {
 struct State<K, T> {
     items: AHashMap<K, Item<T>>,
     ready: Ready<K>,
+    /// How many keys are ready.
+    waiting: usize,
     later: BTreeMap<(T, u64), K>,
     /// Since when each key that a worker has is being worked on.
     running: BTreeMap<u64, T>,
@@ -44,13 +39,15 @@ struct State<K, T> {
     is_closed: bool,
 }
 
-/// The keys that are ready with their numbers, the first ones in front. One that has become more urgent is left where it
-/// was, too, and passed over there: its number is another.
-struct Ready<K> {
-    normal: VecDeque<(u64, K)>,
-    low: VecDeque<(u64, K)>,
-    /// How many there are without those that are passed over.
-    count: usize,
+/// The keys that are ready with their numbers, the first ones in front.
+enum Ready<K> {
+    /// In two priorities: what is less urgent than normal is low. One that has become more urgent is left where it was, too,
+    /// and passed over there: its number is another.
+    Plain {
+        normal: VecDeque<(u64, K)>,
+        low: VecDeque<(u64, K)>,
+    },
+    Ranked(Ranks<K>),
 }
 
 struct Item<T> {
@@ -117,16 +114,36 @@ pub(crate) struct Load<T> {
     pub(crate) running: Vec<T>,
 }
 
+/// The first keys of a queue, and how many there are.
+pub(crate) struct Glance<K, T> {
+    pub(crate) ready_total: usize,
+    /// In the order in which workers get them, each with since when it is ready.
+    pub(crate) ready: Vec<(K, Priority, T)>,
+    pub(crate) later_total: usize,
+    /// Each with its time.
+    pub(crate) later: Vec<(K, Priority, T)>,
+}
+
 impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
+    /// A queue with the priorities normal and low.
     pub(crate) fn new() -> Self {
+        Self::of(Ready::Plain {
+            normal: VecDeque::new(),
+            low: VecDeque::new(),
+        })
+    }
+
+    /// A queue with any number of priorities. Keys of one priority take turns by the groups that they are in.
+    pub(crate) fn ranked(group: fn(&K) -> &str) -> Self {
+        Self::of(Ready::Ranked(Ranks::new(group)))
+    }
+
+    fn of(ready: Ready<K>) -> Self {
         Self {
             state: Mutex::new(State {
                 items: AHashMap::new(),
-                ready: Ready {
-                    normal: VecDeque::new(),
-                    low: VecDeque::new(),
-                    count: 0,
-                },
+                ready,
+                waiting: 0,
                 later: BTreeMap::new(),
                 running: BTreeMap::new(),
                 sequence: 0,
@@ -151,10 +168,26 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
         next
     }
 
-    /// Gives a key back. If it was added meanwhile, it is given out again as if it were added now.
-    pub(crate) fn done(&self, key: &K, back: Option<Back<T>>) {
-        let woken = locked(self.state.lock()).done(key, back);
+    /// Has a worker wait as if no key were ready, and returns whether one is; `None` when the queue is closed.
+    pub(crate) fn hold(&self, worker: usize, waker: &Waker) -> Option<bool> {
+        let mut state = locked(self.state.lock());
+        if state.is_closed {
+            return None;
+        }
+        state.idle.insert(worker, waker.clone());
+        Some(state.waiting > 0)
+    }
+
+    /// Gives a key back. If it was added meanwhile, it is given out again as if it were added now; otherwise it comes back with
+    /// a priority.
+    pub(crate) fn done(&self, key: &K, back: Option<Back<T>>, priority: Priority) {
+        let woken = locked(self.state.lock()).done(key, back, priority);
         wake(woken);
+    }
+
+    /// Forgets keys. A worker that has one keeps it, and what asked for it meanwhile is forgotten.
+    pub(crate) fn forget(&self, is_meant: impl Fn(&K) -> bool) {
+        locked(self.state.lock()).forget(is_meant);
     }
 
     /// Readies every key whose time has come, and returns the time of the next. The waker is woken when an earlier one
@@ -184,9 +217,23 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
     pub(crate) fn load(&self) -> Load<T> {
         let state = locked(self.state.lock());
         Load {
-            waiting: state.ready.count,
+            waiting: state.waiting,
             adds: state.adds,
             running: state.running.values().copied().collect(),
+        }
+    }
+
+    /// The first keys, so many of each kind at most.
+    pub(crate) fn glance(&self, most: usize) -> Glance<K, T> {
+        let state = locked(self.state.lock());
+        let later = state.later.iter().take(most);
+        Glance {
+            ready_total: state.waiting,
+            ready: state.first(most),
+            later_total: state.later.len(),
+            later: later
+                .map(|((at, _), key)| (key.clone(), state.priority(key), *at))
+                .collect(),
         }
     }
 
@@ -203,17 +250,21 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
 
 impl<K> Ready<K> {
     fn push(&mut self, key: K, priority: Priority, number: u64) {
-        let waiting = match priority {
-            Priority::Normal => &mut self.normal,
-            Priority::Low => &mut self.low,
-        };
-        waiting.push_back((number, key));
-        self.count += 1;
+        match self {
+            Self::Plain { normal, .. } if priority >= Priority::NORMAL => {
+                normal.push_back((number, key));
+            }
+            Self::Plain { low, .. } => low.push_back((number, key)),
+            Self::Ranked(ranks) => ranks.push(key, priority, number),
+        }
     }
 
     /// Takes the first of the most urgent, which may have to be passed over.
     fn pop(&mut self) -> Option<(u64, K)> {
-        self.normal.pop_front().or_else(|| self.low.pop_front())
+        match self {
+            Self::Plain { normal, low } => normal.pop_front().or_else(|| low.pop_front()),
+            Self::Ranked(ranks) => ranks.pop(),
+        }
     }
 }
 
@@ -234,12 +285,15 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
                 Place::Ready {
                     priority: known,
                     since,
-                    ..
+                    number,
                 },
                 _,
             )) => {
                 if known < priority {
-                    self.ready.count -= 1;
+                    self.waiting -= 1;
+                    if let Ready::Ranked(ranks) = &mut self.ready {
+                        ranks.remove(key, known, number);
+                    }
                     self.make_ready(key, priority, since);
                     self.tidy();
                 }
@@ -275,7 +329,7 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
             return (Next::Wait, None);
         };
         // The worker that was woken for this key may have taken another one.
-        let another = if self.ready.count == 0 {
+        let another = if self.waiting == 0 {
             None
         } else {
             self.a_worker()
@@ -294,13 +348,13 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
                 self.sequence += 1;
                 *place = Place::Running(self.sequence);
                 self.running.insert(self.sequence, now);
-                self.ready.count -= 1;
+                self.waiting -= 1;
                 return Some((key, since));
             }
         }
     }
 
-    fn done(&mut self, key: &K, back: Option<Back<T>>) -> Option<Waker> {
+    fn done(&mut self, key: &K, back: Option<Back<T>>, priority: Priority) -> Option<Waker> {
         let item = self.items.get_mut(key)?;
         if let Place::Running(number) = item.place {
             self.running.remove(&number);
@@ -325,9 +379,44 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
             at,
             number: self.number(),
             no_sooner,
-            priority: again.map_or(Priority::Low, |(priority, _)| priority),
+            priority: again.map_or(priority, |(priority, _)| priority),
         };
         self.wait(key, waiting)
+    }
+
+    fn forget(&mut self, is_meant: impl Fn(&K) -> bool) {
+        let Self {
+            items,
+            ready,
+            waiting,
+            later,
+            ..
+        } = self;
+        items.retain(|key, item| {
+            if !is_meant(key) {
+                return true;
+            }
+            match item.place {
+                Place::Ready {
+                    priority, number, ..
+                } => {
+                    *waiting -= 1;
+                    if let Ready::Ranked(ranks) = ready {
+                        ranks.remove(key, priority, number);
+                    }
+                }
+                Place::Later(at) => drop(later.remove(&(at.at, at.number))),
+                Place::Running(_) => {
+                    item.again = None;
+                    return true;
+                }
+            }
+            false
+        });
+        if let Ready::Plain { normal, low } = ready {
+            normal.retain(|(_, key)| items.contains_key(key));
+            low.retain(|(_, key)| items.contains_key(key));
+        }
     }
 
     /// Delays a key until its time, and returns the waker of the clock if this key is the next one.
@@ -342,10 +431,33 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
         if is_first { self.clock.take() } else { None }
     }
 
+    /// The keys that workers get next, with their priorities and since when they are ready.
+    fn first(&self, most: usize) -> Vec<(K, Priority, T)> {
+        let ready = |(number, key): (u64, &K)| match self.items.get(key)?.place {
+            Place::Ready {
+                priority,
+                number: by,
+                since,
+            } if by == number => Some((key.clone(), priority, since)),
+            _ => None,
+        };
+        match &self.ready {
+            Ready::Plain { normal, low } => {
+                let all = normal.iter().chain(low);
+                let all = all.map(|(number, key)| (*number, key));
+                all.filter_map(ready).take(most).collect()
+            }
+            Ready::Ranked(ranks) => {
+                let first = ranks.first(most).into_iter();
+                first.filter_map(ready).collect()
+            }
+        }
+    }
+
     fn priority(&self, key: &K) -> Priority {
         match self.items.get(key).map(|item| item.place) {
             Some(Place::Later(waiting)) => waiting.priority,
-            _ => Priority::Low,
+            _ => Priority::LOW,
         }
     }
 
@@ -358,16 +470,20 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
         };
         self.place(key, place);
         self.ready.push(key.clone(), priority, number);
+        self.waiting += 1;
     }
 
     /// Forgets what would be passed over, before there is more of it than there are keys: what is urgent may keep workers
     /// from the rest for long.
     fn tidy(&mut self) {
-        if self.ready.low.len() <= 2 * self.items.len() {
+        let items = &self.items;
+        let Ready::Plain { low, .. } = &mut self.ready else {
+            return;
+        };
+        if low.len() <= 2 * items.len() {
             return;
         }
-        let items = &self.items;
-        self.ready.low.retain(|(number, key)| {
+        low.retain(|(number, key)| {
             let place = items.get(key).map(|item| &item.place);
             place.is_some_and(|place| place.is_ready(*number))
         });

@@ -26,6 +26,16 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Self; 6] = [
+        Self::Done,
+        Self::Again,
+        Self::Gone,
+        Self::Failed,
+        Self::Panicked,
+        Self::Terminal,
+    ];
+
     /// Returns the outcome as a word, for metrics and traces.
     ///
     /// ```

@@ -1,7 +1,11 @@
 //! An informer and everything that can go wrong between it and an API server.
 
+mod cluster;
+mod indexes;
+mod readers;
 mod rows;
 mod server;
+mod simulation;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
