@@ -204,6 +204,29 @@ impl Identity {
         self.not_after
     }
 
+    /// Returns the serial number of the leaf certificate, in hexadecimal.
+    ///
+    /// ```
+    /// # use kubewright_certificates::{Authority, CertificateError};
+    /// # use std::time::Duration;
+    /// let authority = Authority::new("ca")?;
+    /// let sign = || authority.sign_server(["localhost"], Duration::from_hours(24))?.identity();
+    /// let (first, second) = (sign()?, sign()?);
+    /// assert_ne!(first.serial_number(), second.serial_number());
+    /// # Ok::<(), CertificateError>(())
+    /// ```
+    pub fn serial_number(&self) -> String {
+        let parsed = self
+            .chain()
+            .first()
+            .map(|leaf| x509_parser::parse_x509_certificate(leaf));
+        match parsed {
+            Some(Ok((_, leaf))) => leaf.raw_serial_as_string(),
+            // It was parsed when the identity was made.
+            _ => String::new(),
+        }
+    }
+
     /// Returns whether the leaf certificate is valid at this time.
     ///
     /// ```

@@ -1,5 +1,6 @@
-//! A plain HTTP server for the kubelet's health probes and for metrics.
+//! A server for the kubelet's health probes and for metrics.
 
+mod access;
 mod slots;
 
 use std::convert::Infallible;
@@ -17,21 +18,28 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
+use self::access::Check;
+pub use self::access::{Access, AccessRequest};
 use self::slots::{Slot, Slots};
 use crate::accept::{self, Acceptor};
 use crate::health::Health;
-use crate::{BindError, Counters, Readiness};
+use crate::tls::{self, OldestTls};
+use crate::{BindError, Counters, LiveIdentity, Readiness};
 
-/// A plain HTTP server for health probes (`/healthz`, `/livez`, `/readyz`) and pages such as `/metrics`.
+/// A server for health probes (`/healthz`, `/livez`, `/readyz`) and pages such as `/metrics`.
 ///
 /// It answers from memory and reads no body. It keeps at most 256 connections: for a new one it closes a connection of the address
 /// with most of them, the one that has been idle for longest. So a probe is answered however many clients are connected, and
 /// however often they connect again. An idle connection is closed after five seconds. While half of the connections are taken,
 /// each is closed after its answer.
+///
+/// It speaks plain HTTP, or [HTTPS](Self::over_tls), and [authorizes](Self::authorize) those who read pages if asked to.
 ///
 /// # Example: one page
 ///
@@ -66,6 +74,8 @@ use crate::{BindError, Counters, Readiness};
 pub struct DiagnosticsServer {
     health: Option<Health>,
     pages: Vec<Page>,
+    check: Option<Check>,
+    identity: Option<LiveIdentity>,
 }
 
 struct Page {
@@ -96,6 +106,7 @@ struct Page {
 pub struct BoundDiagnostics {
     listener: TcpListener,
     address: SocketAddr,
+    tls: Option<TlsAcceptor>,
     server: Arc<DiagnosticsServer>,
 }
 
@@ -166,6 +177,69 @@ impl DiagnosticsServer {
         self
     }
 
+    /// Speaks HTTPS, by TLS 1.3, with the identity that is served at the time of a handshake. Default: plain HTTP.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_certificates::Authority;
+    /// use kubewright_server::{DiagnosticsServer, LiveIdentity, Readiness};
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let authority = Authority::new("metrics")?;
+    /// let identity = authority.sign_server(["localhost"], Duration::from_secs(60))?.identity()?;
+    /// let diagnostics = DiagnosticsServer::new()
+    ///     .probes(Readiness::default(), Readiness::default())
+    ///     .over_tls(LiveIdentity::of(identity))
+    ///     .bind(([127, 0, 0, 1], 0))
+    ///     .await?;
+    /// let call = call(diagnostics.local_addr(), authority.trust(), None, get("/livez"));
+    /// let answer = tokio::select! { () = diagnostics.run() => unreachable!(), answer = call => answer? };
+    /// assert_eq!(answer.body(), "ok");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn over_tls(mut self, identity: LiveIdentity) -> Self {
+        self.identity = Some(identity);
+        self
+    }
+
+    /// Shows pages only to clients that the function allows it, by the bearer token that they send. Probes are answered for all.
+    ///
+    /// A client without a token is answered 401 without a call of the function. The function should not take long: while it decides,
+    /// the client has one of the connections.
+    ///
+    /// ```
+    /// use kubewright_server::{Access, AccessRequest, DiagnosticsServer};
+    #[doc = include_str!("client.md")]
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    /// let diagnostics = DiagnosticsServer::new()
+    ///     .page("/metrics", "text/plain", String::new)
+    ///     .authorize(async |request: AccessRequest| match request.token.as_str() {
+    ///         "prometheus" => Access::Allowed,
+    ///         _ => Access::Unauthenticated,
+    ///     })
+    ///     .bind(([127, 0, 0, 1], 0))
+    ///     .await?;
+    /// let answer = ask_diagnostics(diagnostics, get("/metrics")).await?;
+    /// assert_eq!(answer.status(), 401);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn authorize<F>(
+        mut self,
+        check: impl Fn(AccessRequest) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Access> + Send + 'static,
+    {
+        self.check = Some(Check::new(check));
+        self
+    }
+
     /// Opens the port. Port 0 takes any that is free.
     ///
     /// ```
@@ -182,7 +256,7 @@ impl DiagnosticsServer {
     ///
     /// # Errors
     ///
-    /// When the address cannot be listened on.
+    /// When the address cannot be listened on, or TLS cannot be set up.
     ///
     /// # Cancel safety
     ///
@@ -195,21 +269,44 @@ impl DiagnosticsServer {
         let address = listen.into();
         let cannot = |source| BindError::Listen { address, source };
         let listener = accept::listen(address).map_err(cannot)?;
+        let tls = self.identity.as_ref();
+        let tls = tls.map(|live| tls::acceptor(live, OldestTls::Tls13, false, &["http/1.1"]));
+        let tls = tls
+            .transpose()
+            .map_err(|source| BindError::Tls { source })?;
         Ok(BoundDiagnostics {
+            tls,
             address: listener.local_addr().map_err(cannot)?,
             listener,
             server: Arc::new(self),
         })
     }
 
-    fn answer(&self, method: &Method, uri: &http::Uri) -> Response<Full<Bytes>> {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Full<Bytes>> {
+        let (method, uri) = (request.method(), request.uri());
         let health = self.health.as_ref();
         if let Some((status, text)) = health.and_then(|health| health.answer(method, uri)) {
-            return reply(status, "text/plain; charset=utf-8", text);
+            return reply(status, PLAIN, text);
         }
         match self.pages.iter().find(|page| page.path == uri.path()) {
             Some(page) if matches!(*method, Method::GET | Method::HEAD) => {
-                reply(StatusCode::OK, page.content_type, (page.write)())
+                let access = match &self.check {
+                    Some(check) => check.access(request.headers(), page.path).await,
+                    None => Access::Allowed,
+                };
+                match access::refusal(access) {
+                    Some((status, sentence)) => {
+                        let mut refusal = refuse(status, sentence);
+                        if status == StatusCode::UNAUTHORIZED {
+                            let bearer = HeaderValue::from_static("Bearer");
+                            refusal
+                                .headers_mut()
+                                .insert(header::WWW_AUTHENTICATE, bearer);
+                        }
+                        refusal
+                    }
+                    None => reply(StatusCode::OK, page.content_type, (page.write)()),
+                }
             }
             Some(_) => refuse(
                 StatusCode::METHOD_NOT_ALLOWED,
@@ -262,7 +359,8 @@ impl BoundDiagnostics {
                 () = slots.changed(), if !is_free => {}
                 (stream, from) = acceptor.accept(), if is_free => {
                     let slot = slots.slot(from);
-                    let serving = serve(stream, Arc::clone(&self.server), Arc::clone(&slot));
+                    let (server, tls) = (Arc::clone(&self.server), self.tls.clone());
+                    let serving = accept(stream, tls, server, Arc::clone(&slot));
                     slots.enter(slot, connections.spawn(serving));
                 }
             }
@@ -270,16 +368,46 @@ impl BoundDiagnostics {
     }
 }
 
-async fn serve(stream: TcpStream, server: Arc<DiagnosticsServer>, slot: Arc<Slot>) {
+async fn accept(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    server: Arc<DiagnosticsServer>,
+    slot: Arc<Slot>,
+) {
+    let Some(tls) = tls else {
+        return serve(stream, server, slot).await;
+    };
+    let mut handshake = pin!(timeout(IDLE, tls.accept(stream)));
+    let handshake = poll_fn(|cx| {
+        let polled = handshake.as_mut().poll(cx);
+        slot.was_looked_at();
+        polled
+    });
+    match handshake.await {
+        // On the heap: a connection in plain HTTP should not be as large.
+        Ok(Ok(stream)) => Box::pin(serve(stream, server, slot)).await,
+        Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake of the metrics endpoint failed"),
+        Err(_) => {}
+    }
+}
+
+async fn serve(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    server: Arc<DiagnosticsServer>,
+    slot: Arc<Slot>,
+) {
     let asked = Arc::clone(&slot);
     let service = service_fn(move |request: Request<Incoming>| {
         asked.is_asked();
-        let mut answer = server.answer(request.method(), request.uri());
-        if asked.is_wanted() {
-            let close = HeaderValue::from_static("close");
-            answer.headers_mut().insert(header::CONNECTION, close);
+        let (server, asked) = (Arc::clone(&server), Arc::clone(&asked));
+        async move {
+            let mut answer = server.answer(request).await;
+            if asked.is_wanted() {
+                let close = HeaderValue::from_static("close");
+                answer.headers_mut().insert(header::CONNECTION, close);
+            }
+            Ok::<_, Infallible>(answer)
         }
-        async { Ok::<_, Infallible>(answer) }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -308,7 +436,7 @@ fn reply(status: StatusCode, content_type: &'static str, text: String) -> Respon
 }
 
 fn refuse(status: StatusCode, sentence: &'static str) -> Response<Full<Bytes>> {
-    reply(status, "text/plain; charset=utf-8", sentence.to_owned())
+    reply(status, PLAIN, sentence.to_owned())
 }
 
 impl fmt::Debug for DiagnosticsServer {
@@ -318,7 +446,7 @@ impl fmt::Debug for DiagnosticsServer {
             .debug_struct("DiagnosticsServer")
             .field("health", &self.health)
             .field("pages", &pages)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
@@ -331,6 +459,7 @@ impl fmt::Debug for BoundDiagnostics {
     }
 }
 
+const PLAIN: &str = "text/plain; charset=utf-8";
 const CONNECTIONS: usize = 256;
 const HEADER_BYTES: usize = 16 * 1024;
 const IDLE: Duration = Duration::from_secs(5);

@@ -34,12 +34,13 @@ mod reply;
 mod run;
 mod server;
 mod shared;
+mod tls;
 mod watchdog;
 
 pub use body::{Body, BodyError};
 pub use clients::ClientCheck;
 pub use counters::{Counters, Counts};
-pub use diagnostics::{BoundDiagnostics, DiagnosticsServer};
+pub use diagnostics::{Access, AccessRequest, BoundDiagnostics, DiagnosticsServer};
 pub use drain::Drain;
 pub use error::{BindError, RunError};
 pub use layer::{LimitLayer, Limited};

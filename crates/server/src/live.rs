@@ -41,7 +41,23 @@ struct Shared {
 }
 
 impl LiveIdentity {
-    pub(crate) fn of(identity: Identity) -> Self {
+    /// Starts with an identity, for a server whose certificates its owner [replaces](Self::replace).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_certificates::Authority;
+    /// use kubewright_server::LiveIdentity;
+    ///
+    /// let authority = Authority::new("metrics")?;
+    /// let identity = || authority.sign_server(["localhost"], Duration::from_secs(60))?.identity();
+    /// let live = LiveIdentity::of(identity()?);
+    /// let first = live.current();
+    /// live.replace(identity()?);
+    /// assert_ne!(live.current().chain(), first.chain());
+    /// # Ok::<(), kubewright_certificates::CertificateError>(())
+    /// ```
+    #[must_use]
+    pub fn of(identity: Identity) -> Self {
         let (generation, _) = watch::channel(0);
         Self {
             shared: Arc::new(Shared {
@@ -119,8 +135,9 @@ impl LiveIdentity {
         }
     }
 
-    pub(crate) fn replace(&self, identity: Identity) {
-        self.shared.current.store(Arc::new(identity));
+    /// Serves another identity from the next handshake on.
+    pub fn replace(&self, identity: impl Into<Arc<Identity>>) {
+        self.shared.current.store(identity.into());
         self.shared
             .generation
             .send_modify(|generation| *generation += 1);

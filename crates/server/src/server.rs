@@ -12,17 +12,17 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tokio_rustls::TlsAcceptor;
 use tower::Service;
 
 use crate::accept::{self, Acceptor};
-use crate::clients::{Ask, LiveClients};
+use crate::clients::LiveClients;
 use crate::crowd::Crowd;
 use crate::drain::Phase;
 use crate::health::Health;
 use crate::limited::BoxError;
 use crate::run::{Runner, follow};
 use crate::shared::Shared;
+use crate::tls::{self, OldestTls};
 use crate::{
     BindError, Body, ClientCheck, Condition, Counters, Drain, Limits, LiveIdentity, Readiness,
     RunError,
@@ -64,12 +64,6 @@ pub struct Server<S, C> {
 enum Probes {
     Answered,
     PassedOn,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum OldestTls {
-    Tls12,
-    Tls13,
 }
 
 /// A server that listens and has its first certificate. It serves once it is [run](Bound::run).
@@ -373,7 +367,7 @@ impl<S, C: CertificateSource> Server<S, C> {
             }
             None => None,
         };
-        let tls = tls(&live, self.oldest, clients.is_some())
+        let tls = tls::acceptor(&live, self.oldest, clients.is_some(), &["h2", "http/1.1"])
             .map_err(|source| BindError::Tls { source })?;
         let serving = self.health.readiness.condition("serving");
         let checked = live.clone();
@@ -567,31 +561,6 @@ where
         };
         runner.run(shutdown).await
     }
-}
-
-fn tls(
-    live: &LiveIdentity,
-    oldest: OldestTls,
-    asks_clients: bool,
-) -> Result<TlsAcceptor, rustls::Error> {
-    let versions: &[&rustls::SupportedProtocolVersion] = match oldest {
-        OldestTls::Tls13 => &[&rustls::version::TLS13],
-        OldestTls::Tls12 => &[&rustls::version::TLS13, &rustls::version::TLS12],
-    };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = rustls::ServerConfig::builder_with_provider(Arc::clone(&provider))
-        .with_protocol_versions(versions)?;
-    let builder = if asks_clients {
-        builder.with_client_cert_verifier(Arc::new(Ask::with(provider)))
-    } else {
-        builder.with_no_client_auth()
-    };
-    let mut config = builder.with_cert_resolver(Arc::new(live.clone()));
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // API servers keep their connections and do not resume sessions: tickets would be one more message for nothing.
-    config.send_tls13_tickets = 0;
-    config.session_storage = Arc::new(rustls::server::NoServerSessionStorage {});
-    Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
 impl<S, C> fmt::Debug for Server<S, C> {

@@ -48,6 +48,14 @@ pub struct Answered<'a> {
     pub operation: Operation,
     /// The kind of the object, as the caller wrote it.
     pub kind: &'a str,
+    /// The uid of the review, by which the log and the trace name it.
+    pub uid: &'a str,
+    /// The namespace of the object, as the caller wrote it.
+    pub namespace: Option<&'a str>,
+    /// The name of the object, as the caller wrote it.
+    pub name: Option<&'a str>,
+    /// Why the hook failed, in the words of the response. The cause is in the log.
+    pub failure: Option<&'a str>,
     /// Whether the decision takes effect.
     pub mode: Mode,
     /// Whether the request is a dry run.
