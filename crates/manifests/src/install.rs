@@ -38,7 +38,8 @@ pub struct Install {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Extra {
     NetworkPolicy,
-    PodMonitor,
+    Monitor,
+    AlertRules,
     AggregatedRoles,
 }
 
@@ -336,8 +337,8 @@ impl Install {
         self
     }
 
-    /// Adds a PodMonitor, by which the Prometheus operator scrapes the metrics of every replica. The cluster has to have its
-    /// CustomResourceDefinition.
+    /// Adds a PodMonitor, by which the Prometheus operator scrapes the metrics of every replica, or a ServiceMonitor if the program
+    /// secures its metrics. The cluster has to have its CustomResourceDefinition.
     ///
     /// ```
     /// use kubewright_manifests::{Install, Installer, Parts};
@@ -348,7 +349,22 @@ impl Install {
     /// # Ok::<(), kubewright_manifests::ManifestError>(())
     /// ```
     pub fn monitored(mut self) -> Self {
-        self.extras.insert(Extra::PodMonitor);
+        self.extras.insert(Extra::Monitor);
+        self
+    }
+
+    /// Adds a PrometheusRule with [alert rules](crate::Installer::alerts) for what the program is made of. The cluster has to have the
+    /// CustomResourceDefinition of the Prometheus operator.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Install, Installer, Parts};
+    ///
+    /// let objects = Installer::new(&Parts::new("policy"), &Install::default().alert_rules())?.program();
+    /// assert!(objects.objects().iter().any(|object| object["kind"] == "PrometheusRule"));
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
+    pub fn alert_rules(mut self) -> Self {
+        self.extras.insert(Extra::AlertRules);
         self
     }
 

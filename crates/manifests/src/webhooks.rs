@@ -115,7 +115,7 @@ pub enum ManifestError {
     },
     /// Several replicas would all run the same controllers.
     #[error(
-        "each of {0} replicas would run the controllers, and do everything anew; add `App::leader_election`, or have one replica"
+        "each of {0} replicas would run the controllers and the tasks of the leader, and do everything anew; add `App::leader_election`, or have one replica"
     )]
     NoLeader(u16),
 }

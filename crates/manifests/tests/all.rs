@@ -7,6 +7,7 @@ mod compatibility;
 mod fields;
 mod installers;
 mod laws;
+mod monitoring;
 mod policies;
 mod refusals;
 mod trees;

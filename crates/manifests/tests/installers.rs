@@ -65,6 +65,77 @@ fn crd(plural: &str) -> Value {
 }
 
 #[test]
+fn secured_metrics_have_a_port_a_reader_and_a_monitor_that_checks_the_certificate() {
+    let mut parts = parts([validator("beds")]);
+    parts.secures_metrics = true;
+    let objects = made(&parts, &install().network_policy().monitored());
+    let container = &of_kind(&objects, "Deployment")["spec"]["template"]["spec"]["containers"][0];
+    let arguments = container["args"].as_array().unwrap();
+    for argument in [
+        "--metrics-bind-address=0.0.0.0:8443",
+        "--health-probe-bind-address=0.0.0.0:8081",
+    ] {
+        assert!(arguments.contains(&json!(argument)), "{arguments:?}");
+    }
+    assert_eq!(container["readinessProbe"]["httpGet"]["port"], "probes");
+    let ports = json!([
+        {"name": "webhooks", "containerPort": 9443},
+        {"name": "metrics", "containerPort": 8443},
+        {"name": "probes", "containerPort": 8081},
+    ]);
+    assert_eq!(container["ports"], ports);
+    let service = &of_kind(&objects, "Service")["spec"]["ports"];
+    assert_eq!(
+        service[1],
+        json!({"name": "metrics", "port": 8443, "targetPort": "metrics"})
+    );
+    let reader = of_kind(&objects, "ClusterRole");
+    assert_eq!(reader["metadata"]["name"], "gardens-metrics-reader");
+    assert_eq!(
+        reader["rules"],
+        json!([{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}])
+    );
+    let inspector = objects
+        .objects()
+        .iter()
+        .find(|object| object["metadata"]["name"] == "gardens-inspector");
+    assert_eq!(
+        inspector.unwrap()["rules"],
+        json!([{"nonResourceURLs": ["/debug/program"], "verbs": ["get"]}])
+    );
+    // No binding: who reads the metrics is for the cluster to say.
+    assert!(!kinds(&objects).contains(&"ClusterRoleBinding"));
+    let ingress = of_kind(&objects, "NetworkPolicy")["spec"]["ingress"]
+        .as_array()
+        .unwrap();
+    let open: Vec<&Value> = ingress
+        .iter()
+        .map(|rule| &rule["ports"][0]["port"])
+        .collect();
+    assert_eq!(open, [9443, 8443]);
+    let endpoint = &of_kind(&objects, "ServiceMonitor")["spec"]["endpoints"][0];
+    assert_eq!(endpoint["scheme"], "https");
+    let tls = json!({
+        "ca": {"secret": {"name": "gardens-tls", "key": "ca.crt"}},
+        "serverName": "gardens.gardens-system.svc",
+    });
+    assert_eq!(endpoint["tlsConfig"], tls);
+
+    // Without webhooks there is a Service for the metrics alone, and no certificate that could be checked.
+    let mut parts = Parts::new("gardens");
+    parts.secures_metrics = true;
+    parts.controllers = Controllers::OneReplica;
+    let objects = made(&parts, &Install::default().monitored());
+    let ports = &of_kind(&objects, "Service")["spec"]["ports"];
+    assert_eq!(
+        ports,
+        &json!([{"name": "metrics", "port": 8443, "targetPort": "metrics"}])
+    );
+    let endpoint = &of_kind(&objects, "ServiceMonitor")["spec"]["endpoints"][0];
+    assert_eq!(endpoint["tlsConfig"], json!({"insecureSkipVerify": true}));
+}
+
+#[test]
 fn objects_come_in_the_order_in_which_they_are_applied() {
     let mut parts = parts([validator("beds"), mutator("soil")]);
     parts.crds = vec![crd("gardens")];

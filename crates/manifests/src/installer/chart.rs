@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Installer, Parts, Settled};
+use super::{Installer, Settled};
 use crate::install::Mounted;
-use crate::{Install, ManifestError, Manifests, Tree};
+use crate::{Install, ManifestError, Manifests, Parts, Tree};
 
 impl Installer {
     /// Returns the files of a Helm chart: the same objects, in the namespace of the release, and with values for the image, the

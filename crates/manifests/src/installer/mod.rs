@@ -9,13 +9,12 @@ mod roles;
 
 use std::collections::BTreeMap;
 
-use kubewright_webhook::Webhooks;
 use serde_json::{Value, json};
 
 use crate::install::Mounted;
 use crate::{
-    Break, Endpoint, Install, ManifestError, Manifests, Permissions, Tree, WebhookConfigurations,
-    breaks, policies,
+    Break, Controllers, Endpoint, Install, ManifestError, Manifests, Parts, Tree,
+    WebhookConfigurations, breaks, monitoring, policies,
 };
 
 /// Checks that no webhook of a configuration that fails closed is called for what its own program takes to start, as
@@ -50,92 +49,6 @@ pub fn self_lock(
     lock::check(configuration, namespace, own)
 }
 
-/// The part of a program's deployment that its code determines.
-///
-/// ```
-/// use kubewright_manifests::{Install, Installer, Parts, PolicyRule};
-///
-/// let mut parts = Parts::new("cleaner");
-/// parts.permissions.grant(None, PolicyRule::new("", "pods", ["delete"]));
-/// let objects = Installer::new(&parts, &Install::default())?.program();
-/// assert!(objects.objects().iter().any(|object| object["kind"] == "ClusterRoleBinding"));
-/// # Ok::<(), kubewright_manifests::ManifestError>(())
-/// ```
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Parts {
-    /// The name of the program, which its objects have, too.
-    pub name: String,
-    /// The version of the program.
-    pub version: Option<String>,
-    /// The name of the webhook configurations.
-    pub configuration: String,
-    /// The webhooks.
-    pub webhooks: Webhooks,
-    /// The definitions of custom resources that it works with.
-    pub crds: Vec<Value>,
-    /// What it may do.
-    pub permissions: Permissions,
-    /// The Service for which it signs certificates itself, if it does.
-    pub own_service: Option<String>,
-    /// How many of its replicas run its controllers.
-    pub controllers: Controllers,
-    /// The ConfigMap that its log follows.
-    pub log_levels: Option<String>,
-}
-
-/// Number of replicas that run the controllers of a program.
-///
-/// ```
-/// use kubewright_manifests::{Controllers, Install, Installer, ManifestError, Parts};
-///
-/// let mut parts = Parts::new("gardens");
-/// parts.controllers = Controllers::EveryReplica;
-/// let error = Installer::new(&parts, &Install::default().replicas(2)).unwrap_err();
-/// assert_eq!(error, ManifestError::NoLeader(2));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "there is no other number")]
-pub enum Controllers {
-    /// It has none.
-    None,
-    /// One at a time, which is elected.
-    OneReplica,
-    /// All of them.
-    EveryReplica,
-}
-
-impl Parts {
-    /// Starts with a program that does nothing.
-    #[must_use]
-    pub fn new(name: impl Into<String>) -> Self {
-        let name = name.into();
-        Self {
-            version: None,
-            configuration: name.clone(),
-            webhooks: Webhooks::new(&name),
-            name,
-            crds: Vec::new(),
-            permissions: Permissions::default(),
-            own_service: None,
-            controllers: Controllers::None,
-            log_levels: None,
-        }
-    }
-
-    fn is_called(&self) -> bool {
-        !self.webhooks.declarations().is_empty() || !self.webhooks.conversions().is_empty()
-    }
-
-    /// Whether there is something to run: of a program with nothing but policies, API servers do everything.
-    fn runs(&self) -> bool {
-        self.webhooks.policies().is_empty()
-            || self.is_called()
-            || self.controllers != Controllers::None
-            || !self.permissions.is_empty()
-    }
-}
-
 /// Everything that installs a program: its objects, in the order in which they should be applied, as one stream or as files.
 ///
 /// ```
@@ -153,6 +66,8 @@ pub struct Installer {
     program: Vec<Value>,
     webhooks: Vec<Value>,
     policies: Vec<Value>,
+    alerts: Value,
+    dashboard: Value,
 }
 
 impl Installer {
@@ -208,6 +123,8 @@ impl Installer {
             },
             crds,
             webhooks,
+            alerts: monitoring::rules(parts, &settled.namespace),
+            dashboard: monitoring::dashboard(parts),
             policies: policies(&parts.webhooks, prefix)?.into_iter().collect(),
         };
         installer.finish(&settled)?;
@@ -308,6 +225,39 @@ impl Installer {
             new.flat_map(|new| breaks(old, new))
         });
         replaced.collect()
+    }
+
+    /// Returns a PrometheusRule with alert rules for what the program is made of, in its namespace. [`Install::alert_rules`] makes it
+    /// part of the objects.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Controllers, Install, Installer, Parts};
+    ///
+    /// let mut parts = Parts::new("gardens");
+    /// parts.controllers = Controllers::OneReplica;
+    /// let installer = Installer::new(&parts, &Install::default())?;
+    /// let rules = installer.alerts()["spec"]["groups"][0]["rules"].as_array().unwrap();
+    /// assert!(rules.iter().any(|rule| rule["alert"] == "NoLeader"));
+    /// assert!(rules.iter().all(|rule| rule["alert"] != "WebhookFails"), "it has no webhooks");
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
+    #[must_use]
+    pub fn alerts(&self) -> &Value {
+        &self.alerts
+    }
+
+    /// Returns a dashboard for Grafana with the metrics that the program has, those of its own code included.
+    ///
+    /// ```
+    /// use kubewright_manifests::{Install, Installer, Parts};
+    ///
+    /// let installer = Installer::new(&Parts::new("gardens"), &Install::default())?;
+    /// assert_eq!(installer.dashboard()["title"], "gardens");
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
+    #[must_use]
+    pub fn dashboard(&self) -> &Value {
+        &self.dashboard
     }
 
     /// Returns the files of a Kustomize tree: `kubectl apply -k` applies all of it, and each file by itself is a step.
@@ -429,6 +379,12 @@ impl<'a> Settled<'a> {
     /// Whether only one replica may run at a time.
     fn is_alone(&self) -> bool {
         self.parts.controllers == Controllers::EveryReplica
+    }
+
+    /// The Secret whose `ca.crt` has the CA certificate by which clients know the program.
+    fn certificate_secret(&self) -> Option<String> {
+        let own = self.parts.own_secret.clone();
+        own.or_else(|| self.mounted_secret())
     }
 
     /// The Secret with the certificate that is mounted.

@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::pods::SECURED_METRICS;
 use super::{NAME, Settled, roles};
 use crate::install::{Extra, Mounted};
+use crate::monitoring;
 
 impl Settled<'_> {
     /// Everything but definitions and webhook configurations, in the order in which it should be applied.
@@ -18,8 +20,9 @@ impl Settled<'_> {
             crds,
             self.install.has(Extra::AggregatedRoles),
         ));
+        objects.extend(self.readers());
         objects.extend(self.config_maps());
-        if self.parts.is_called() {
+        if self.parts.is_called() || self.parts.secures_metrics {
             objects.push(self.service());
         }
         objects.extend(self.cert_manager());
@@ -30,8 +33,15 @@ impl Settled<'_> {
         if self.install.has(Extra::NetworkPolicy) {
             objects.push(self.network_policy());
         }
-        if self.install.has(Extra::PodMonitor) {
-            objects.push(self.pod_monitor());
+        if self.install.has(Extra::Monitor) {
+            objects.push(if self.parts.secures_metrics {
+                self.service_monitor()
+            } else {
+                self.pod_monitor()
+            });
+        }
+        if self.install.has(Extra::AlertRules) {
+            objects.push(monitoring::rules(self.parts, &self.namespace));
         }
         objects
     }
@@ -97,14 +107,41 @@ impl Settled<'_> {
         levels.into_iter().chain(files).collect()
     }
 
+    /// The roles of those who may read the metrics, to be bound to the ServiceAccount of Prometheus, and of those who may look inside.
+    fn readers(&self) -> Vec<Value> {
+        if !self.parts.secures_metrics {
+            return Vec::new();
+        }
+        let reader = |role: &str, path: &str| {
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "ClusterRole",
+                "metadata": {"name": format!("{}-{role}", self.parts.name)},
+                "rules": [{"nonResourceURLs": [path], "verbs": ["get"]}],
+            })
+        };
+        vec![
+            reader("metrics-reader", "/metrics"),
+            reader("inspector", "/debug/program"),
+        ]
+    }
+
     fn service(&self) -> Value {
+        let mut ports = Vec::new();
+        if self.parts.is_called() {
+            ports.push(json!({"name": "webhooks", "port": self.port, "targetPort": "webhooks"}));
+        }
+        if self.parts.secures_metrics {
+            let port = SECURED_METRICS;
+            ports.push(json!({"name": "metrics", "port": port, "targetPort": "metrics"}));
+        }
         json!({
             "apiVersion": "v1",
             "kind": "Service",
             "metadata": self.metadata(&self.service),
             "spec": {
                 "selector": self.labels(),
-                "ports": [{"name": "webhooks", "port": self.port, "targetPort": "webhooks"}],
+                "ports": ports,
             },
         })
     }
@@ -162,7 +199,10 @@ impl Settled<'_> {
     }
 
     fn network_policy(&self) -> Value {
-        let ingress: Vec<Value> = self.ports().iter().map(ingress).collect();
+        let ports = self.ports();
+        // Probes need no rule: the node of a pod is let in whatever policies say.
+        let ports = ports.iter().filter(|port| port["name"] != "probes");
+        let ingress: Vec<Value> = ports.map(ingress).collect();
         json!({
             "apiVersion": "networking.k8s.io/v1",
             "kind": "NetworkPolicy",
@@ -183,6 +223,34 @@ impl Settled<'_> {
             "spec": {
                 "selector": {"matchLabels": self.labels()},
                 "podMetricsEndpoints": [{"port": "metrics", "path": "/metrics"}],
+            },
+        })
+    }
+
+    /// How Prometheus reads the metrics with the token of its ServiceAccount, which it may send to this program only: so it checks
+    /// the certificate, if there is one that it can check.
+    fn service_monitor(&self) -> Value {
+        let secret = self.certificate_secret();
+        let tls = match secret.filter(|_| self.parts.is_called()) {
+            Some(secret) => json!({
+                "ca": {"secret": {"name": secret, "key": "ca.crt"}},
+                "serverName": format!("{}.{}.svc", self.service, self.namespace),
+            }),
+            None => json!({"insecureSkipVerify": true}),
+        };
+        json!({
+            "apiVersion": "monitoring.coreos.com/v1",
+            "kind": "ServiceMonitor",
+            "metadata": self.metadata(&self.parts.name),
+            "spec": {
+                "selector": {"matchLabels": self.labels()},
+                "endpoints": [{
+                    "port": "metrics",
+                    "path": "/metrics",
+                    "scheme": "https",
+                    "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
+                    "tlsConfig": tls,
+                }],
             },
         })
     }

@@ -62,7 +62,12 @@ impl Settled<'_> {
     }
 
     fn container(&self) -> Value {
-        let probe = |path: &str| json!({"httpGet": {"path": path, "port": "metrics"}});
+        let port = if self.parts.secures_metrics {
+            "probes"
+        } else {
+            "metrics"
+        };
+        let probe = |path: &str| json!({"httpGet": {"path": path, "port": port}});
         let mut ready = probe("/readyz");
         ready["periodSeconds"] = json!(5);
         let memory = self.install.memory.as_ref();
@@ -105,7 +110,12 @@ impl Settled<'_> {
         if self.mounted_secret().is_some() {
             arguments.push(format!("--certificates={CERTIFICATES}"));
         }
-        arguments.push(format!("--metrics-bind-address=0.0.0.0:{METRICS}"));
+        if self.parts.secures_metrics {
+            arguments.push(format!("--metrics-bind-address=0.0.0.0:{SECURED_METRICS}"));
+            arguments.push(format!("--health-probe-bind-address=0.0.0.0:{PROBES}"));
+        } else {
+            arguments.push(format!("--metrics-bind-address=0.0.0.0:{METRICS}"));
+        }
         arguments.push("--log-format=json".to_owned());
         if self.install.grace.is_some() {
             arguments.push(format!("--grace={}", self.grace()));
@@ -116,9 +126,17 @@ impl Settled<'_> {
 
     pub(super) fn ports(&self) -> Vec<Value> {
         let webhooks = json!({"name": "webhooks", "containerPort": WEBHOOKS});
-        let metrics = json!({"name": "metrics", "containerPort": METRICS});
-        let webhooks = self.parts.is_called().then_some(webhooks);
-        webhooks.into_iter().chain([metrics]).collect()
+        let mut ports = Vec::new();
+        if self.parts.is_called() {
+            ports.push(webhooks);
+        }
+        if self.parts.secures_metrics {
+            ports.push(json!({"name": "metrics", "containerPort": SECURED_METRICS}));
+            ports.push(json!({"name": "probes", "containerPort": PROBES}));
+        } else {
+            ports.push(json!({"name": "metrics", "containerPort": METRICS}));
+        }
+        ports
     }
 
     /// What is mounted, and where.
@@ -144,6 +162,9 @@ const NONROOT: u32 = 65532;
 /// The default port of a program's webhooks.
 const WEBHOOKS: u16 = 9443;
 const METRICS: u16 = 8080;
+/// The ports of kubebuilder's programs.
+pub(super) const SECURED_METRICS: u16 = 8443;
+const PROBES: u16 = 8081;
 const CERTIFICATES: &str = "/etc/certificates";
 /// How much longer than its own grace a program may take before the kubelet kills it, in seconds: so long as a log needs to be
 /// written and a process to end.
