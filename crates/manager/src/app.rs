@@ -8,6 +8,7 @@ use kubewright_server::Readiness;
 use kubewright_webhook::{KubernetesVersion, Webhooks};
 use serde_json::Value;
 
+use crate::Task;
 use crate::trust::Publish;
 
 /// What a program is made of: one value that is served, tested and written as manifests.
@@ -38,11 +39,13 @@ pub struct App {
     webhooks: Webhooks,
     crds: Vec<Value>,
     controllers: Vec<AnyController>,
+    tasks: Vec<Task>,
     election: Option<LeaderElection>,
     log_levels: Option<String>,
     authority: Option<SharedAuthority>,
     publish: Option<Publish>,
     api_services: Vec<String>,
+    secures_metrics: bool,
     install: Install,
     liveness: Readiness,
     readiness: Readiness,
@@ -68,11 +71,13 @@ impl App {
             configuration: None,
             crds: Vec::new(),
             controllers: Vec::new(),
+            tasks: Vec::new(),
             election: None,
             log_levels: None,
             authority: None,
             publish: None,
             api_services: Vec::new(),
+            secures_metrics: false,
             install: Install::default(),
             liveness: Readiness::default(),
             readiness: Readiness::default(),
@@ -214,11 +219,40 @@ impl App {
     /// assert_eq!(roles.objects()[0]["rules"], json!([rule]));
     /// ```
     pub fn controller(mut self, controller: impl Into<AnyController>) -> Self {
-        self.controllers.push(controller.into());
+        let controller = controller.into().of_program(&*self.name);
+        self.controllers.push(controller);
         self
     }
 
-    /// Enables leader election: only the replica that holds the Lease of this name runs the controllers.
+    /// Adds a task: what the program does besides answering reviews and reconciling objects.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use kubewright_controller::Error;
+    /// use kubewright_manager::{App, Needs, Task, TaskContext};
+    ///
+    /// async fn warm_up(_: TaskContext) -> Result<(), Error> {
+    ///     Ok(())
+    /// }
+    /// async fn report(_: TaskContext) -> Result<(), Error> {
+    ///     Ok(())
+    /// }
+    ///
+    /// fn app(_: &mut Needs) -> App {
+    ///     App::new("gardens")
+    ///         .leader_election("gardens")
+    ///         .task(Task::on_each_replica("warm-up", warm_up))
+    ///         .task(Task::on_leader("report", report).cron("0 6 * * MON-FRI"))
+    /// }
+    /// # assert_eq!(app(&mut Needs::default()).name(), "gardens");
+    /// ```
+    pub fn task(mut self, task: Task) -> Self {
+        self.tasks.push(task);
+        self
+    }
+
+    /// Enables leader election: only the replica that holds the Lease of this name runs the controllers and the
+    /// [tasks of the leader](Task::on_leader).
     ///
     /// Every replica serves webhooks, fills its caches and is ready, whether it leads or not. A leader that can no longer renew
     /// the Lease stops its controllers at once, keeps running, and stands for election again. A leader that shuts down finishes
@@ -375,6 +409,34 @@ impl App {
         self
     }
 
+    /// Serves the metrics over HTTPS, and only to clients that may read them, as programs of kubebuilder do by default.
+    ///
+    /// A client sends the token of a ServiceAccount. The program asks the API server whose token it is, and whether that user may get
+    /// the path: by a TokenReview and a SubjectAccessReview, which its roles then permit. A user may read the metrics by a ClusterRole
+    /// with the verb `get` and the `nonResourceURLs` `/metrics`; the manifests have one, `NAME-metrics-reader`, and leave it to you to
+    /// bind it. Probes are answered for all clients.
+    ///
+    /// On the same port, those who may get `/debug/program` see the inside of the program, as `kubewright inspect` prints it: its
+    /// caches, queues, errors and certificates, without values of objects. The role for it is `NAME-inspector`.
+    ///
+    /// The certificate is that of the program's webhooks. A program without webhooks makes one for itself when it starts, which no
+    /// client knows to trust.
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// let program = Program::new(|_| App::new("gardens").secure_metrics());
+    /// let roles = program.permissions();
+    /// let rules = &roles.objects()[0]["rules"];
+    /// assert_eq!(rules[0]["resources"], json!(["tokenreviews"]));
+    /// assert_eq!(rules[1]["resources"], json!(["subjectaccessreviews"]));
+    /// ```
+    pub fn secure_metrics(mut self) -> Self {
+        self.secures_metrics = true;
+        self
+    }
+
     /// Adds a check to `/livez` and `/healthz`. While it fails, the kubelet restarts the program.
     ///
     /// ```
@@ -499,6 +561,10 @@ impl App {
         self.election.as_ref()
     }
 
+    pub(crate) fn secures_metrics(&self) -> bool {
+        self.secures_metrics
+    }
+
     pub(crate) fn log_levels(&self) -> Option<&str> {
         self.log_levels.as_deref()
     }
@@ -527,6 +593,10 @@ impl App {
 
     pub(crate) fn crds(&self) -> &[Value] {
         &self.crds
+    }
+
+    pub(crate) fn tasks(&self) -> &[Task] {
+        &self.tasks
     }
 
     pub(crate) fn controllers(&self) -> &[AnyController] {

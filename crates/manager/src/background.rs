@@ -4,21 +4,24 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::join_all;
+use futures::future::{join, join_all, join3};
 use kube::Client;
 use kubewright_controller::{
-    AnyController, Connection, Informers, LeaderElector, LeaderGuard, Running,
+    AnyController, Connection, Informers, LeaderElector, LeaderGuard, Reconciled, Running,
 };
 use kubewright_server::{Condition, Drain, Readiness};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
+use crate::cluster::{Clusters, Leads};
 use crate::configuration::Followed;
-use crate::diagnostics::{Addresses, Diagnostics};
+use crate::diagnostics::Diagnostics;
 use crate::logging::{Levels, Log};
 use crate::metrics::Metrics;
-use crate::tasks::{Panicked, Tasks};
-use crate::{App, Live, Needs};
+use crate::parts::{Panicked, Parts, Roll};
+use crate::stage::Stage;
+use crate::task::Tasks;
+use crate::{App, ClusterState, Live, Needs};
 
 /// What a program does besides serving, ready to run.
 pub(crate) struct Background {
@@ -28,10 +31,14 @@ pub(crate) struct Background {
     client: Option<Client>,
     connection: Connection,
     informers: Informers,
+    state: watch::Sender<Arc<ClusterState>>,
     caches: Condition,
     controllers: Vec<Running>,
+    tasks: Tasks,
+    clusters: Option<Clusters>,
     elector: Option<LeaderElector>,
-    others: Tasks,
+    others: Parts,
+    roll: Roll,
     stage: Stage,
     diagnostics: Diagnostics,
     grace: Duration,
@@ -40,25 +47,13 @@ pub(crate) struct Background {
 /// What a program does besides serving, at work. It ends at once when this is dropped.
 pub(crate) struct AtWork {
     stage: Stage,
-    work: Tasks,
+    work: Parts,
+    tasks: Tasks,
     // Behind the controllers, which read from caches to the end.
-    others: Tasks,
+    others: Parts,
     // It answers probes to the end.
     _diagnostics: Diagnostics,
     grace: Duration,
-}
-
-/// How far a program has come. Clones share it.
-#[derive(Clone)]
-struct Stage(Arc<watch::Sender<At>>);
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum At {
-    Start,
-    /// What has to come before the controllers is there.
-    Running,
-    /// It was told to stop.
-    Stopping(Instant),
 }
 
 impl Background {
@@ -71,9 +66,15 @@ impl Background {
         diagnostics: Diagnostics,
         log: Option<Log>,
     ) -> Self {
-        let informers = needs.informers;
+        let Needs {
+            own,
+            log_levels,
+            others,
+            ..
+        } = needs;
+        let informers = own.informers;
         let election = app.election().zip(client.as_ref());
-        let stage = Stage(Arc::new(watch::Sender::new(At::Start)));
+        let stage = Stage::new();
         let caches = readiness.condition("caches");
         readiness.check("shutdown", {
             let stage = stage.clone();
@@ -84,10 +85,14 @@ impl Background {
             diagnostics
                 .metrics
                 .election(election.lease(), elector.guard());
+            if let Some(inspection) = diagnostics.inspection() {
+                let (guard, observed) = (elector.guard(), elector.observed());
+                inspection.leadership(election.lease(), elector.identity(), guard, observed);
+            }
             elector
         });
         diagnostics.metrics.caches(informers.clone());
-        let configuration = needs.configuration.iter();
+        let configuration = own.configuration.iter();
         diagnostics
             .metrics
             .configuration(configuration.map(|source| source.state()).collect());
@@ -101,17 +106,40 @@ impl Background {
         diagnostics
             .metrics
             .queues(controllers.iter().map(Running::meter).collect());
+        let tasks = Tasks::new(app.tasks(), &diagnostics.metrics);
+        let roll = Roll::default();
+        if let Some(inspection) = diagnostics.inspection() {
+            let meters = controllers.iter().map(Running::meter).collect();
+            let sources = own.configuration.iter();
+            inspection.caches(informers.clone());
+            inspection.controllers(meters, diagnostics.metrics.clone());
+            inspection.tasks(tasks.clone());
+            inspection.configuration(sources.map(|source| source.state()).collect());
+            inspection.parts(roll.clone());
+        }
+        let clusters = (!others.is_empty()).then(|| {
+            let metrics = diagnostics.metrics.clone();
+            let observe = move |reconciled: &Reconciled<'_>| metrics.reconciled(reconciled);
+            Clusters::new(others, Arc::new(observe))
+        });
+        if let Some(clusters) = &clusters {
+            diagnostics.metrics.clusters(clusters.roster());
+        }
         Self {
             name: app.name().into(),
-            configuration: needs.configuration,
-            log_levels: needs.log_levels.map(|levels| (levels, log)),
-            connection: needs.connection,
+            configuration: own.configuration,
+            log_levels: log_levels.map(|levels| (levels, log)),
+            connection: own.connection,
+            state: own.states.0,
             caches,
             controllers,
+            tasks,
+            clusters,
             elector,
             client,
             informers,
-            others: Tasks::default(),
+            others: Parts::on(roll.clone()),
+            roll,
             stage,
             diagnostics,
             grace: drain.longest(),
@@ -119,7 +147,7 @@ impl Background {
     }
 
     /// Runs something beside the rest, from now until the program has ended.
-    pub(crate) fn others(&mut self) -> &mut Tasks {
+    pub(crate) fn others(&mut self) -> &mut Parts {
         &mut self.others
     }
 
@@ -135,13 +163,22 @@ impl Background {
         &self.diagnostics.metrics
     }
 
-    pub(crate) fn diagnostics_addrs(&self) -> Addresses {
-        self.diagnostics.addresses()
+    pub(crate) fn diagnostics(&self) -> &Diagnostics {
+        &self.diagnostics
+    }
+
+    pub(crate) fn diagnostics_mut(&mut self) -> &mut Diagnostics {
+        &mut self.diagnostics
     }
 
     /// Starts files and caches. Controllers follow when it [begins](AtWork::begin) and the caches are complete.
     pub(crate) fn run(self) -> AtWork {
         let mut others = self.others;
+        let leads = self.clusters.as_ref().map(Clusters::leads);
+        if let (Some(clusters), Some(client)) = (self.clusters, &self.client) {
+            let kept = clusters.keep(client.clone(), Arc::clone(&self.name));
+            others.spawn("the other clusters", kept);
+        }
         for source in self.configuration {
             others.spawn("the configuration", source.follow(self.client.clone()));
         }
@@ -153,30 +190,48 @@ impl Background {
             let informers = self.informers.clone();
             others.spawn("the caches", async move { informers.run(client).await });
         }
-        let stage = self.stage.clone();
-        let mut work = Tasks::default();
+        let mut work = Parts::on(self.roll);
+        if self.tasks.run_on_each_replica() {
+            let (tasks, stage) = (self.tasks.clone(), self.stage.clone());
+            let informers = self.informers.clone();
+            work.spawn("the tasks", async move {
+                if is_ready(&informers, &stage).await {
+                    tasks.on_each_replica(&stage).await;
+                }
+            });
+        }
+        let (stage, tasks) = (self.stage.clone(), self.tasks.clone());
         work.spawn("the controllers", async move {
-            let ready = async {
-                self.informers.synced().await;
-                self.caches.set(true);
-                stage.begun().await;
-            };
             tokio::select! {
                 () = stage.stopping() => return,
-                () = ready => {}
-            }
-            let controllers = self.controllers;
-            match self.elector {
-                None => control(&controllers, None, &stage).await,
-                Some(elector) => {
-                    let lead = |guard| control(&controllers, Some(guard), &stage);
-                    elector.run(stage.stopping(), lead).await;
+                () = self.informers.synced() => {
+                    self.caches.set(true);
+                    self.state.send_replace(Arc::new(ClusterState::Ready));
                 }
             }
+            if !is_ready(&self.informers, &stage).await {
+                return;
+            }
+            let (sharded, controllers): (Vec<_>, Vec<_>) =
+                self.controllers.into_iter().partition(Running::is_sharded);
+            let sharing = join_all(sharded.iter().map(|one| one.run(stage.stopping())));
+            let leading = async {
+                let lead = |guard| control(&controllers, &tasks, leads.as_ref(), guard, &stage);
+                match self.elector {
+                    None => lead(None).await,
+                    Some(elector) => {
+                        elector
+                            .run(stage.stopping(), |guard| lead(Some(guard)))
+                            .await;
+                    }
+                }
+            };
+            join(sharing, leading).await;
         });
         AtWork {
             stage: self.stage,
             work,
+            tasks: self.tasks,
             others,
             _diagnostics: self.diagnostics,
             grace: self.grace,
@@ -195,18 +250,49 @@ async fn follow_levels(mut levels: Live<Option<Levels>>, log: Option<Log>) {
     }
 }
 
-/// Runs the controllers, until the program stops or does not lead any more.
-async fn control(controllers: &[Running], guard: Option<LeaderGuard>, stage: &Stage) {
-    let ended = |controller| run(controller, guard.clone(), stage.stopping());
-    join_all(controllers.iter().map(ended)).await;
-    // A program may lead without having controllers.
-    match guard {
-        None => stage.stopping().await,
-        Some(guard) => tokio::select! {
-            () = stage.stopping() => {}
-            () = guard.lost() => {}
-        },
+/// Waits until tasks may begin; false: the program stops before.
+async fn is_ready(informers: &Informers, stage: &Stage) -> bool {
+    let ready = async {
+        informers.synced().await;
+        stage.begun().await;
+    };
+    tokio::select! {
+        () = stage.stopping() => false,
+        () = ready => true,
     }
+}
+
+/// Runs the controllers and the tasks of a leader, until the program stops or does not lead any more.
+async fn control(
+    controllers: &[Running],
+    tasks: &Tasks,
+    elsewhere: Option<&Leads>,
+    guard: Option<LeaderGuard>,
+    stage: &Stage,
+) {
+    let over = || async {
+        match &guard {
+            None => stage.stopping().await,
+            Some(guard) => tokio::select! {
+                () = stage.stopping() => {}
+                () = guard.lost() => {}
+            },
+        }
+    };
+    let ended = |controller| run(controller, guard.clone(), stage.stopping());
+    let elsewhere = async {
+        if let Some(leads) = elsewhere {
+            leads.control(guard.clone(), over()).await;
+        }
+    };
+    join3(
+        join_all(controllers.iter().map(ended)),
+        tasks.on_leader(guard.as_ref(), stage),
+        elsewhere,
+    )
+    .await;
+    // A program may lead without having controllers.
+    over().await;
 }
 
 async fn run(
@@ -221,7 +307,7 @@ async fn run(
 }
 
 impl AtWork {
-    /// Lets the controllers, or the election, begin: what has to come before them is there.
+    /// Lets the controllers and tasks, or the election, begin: what has to come before them is there.
     pub(crate) fn begin(&self) {
         self.stage.begin();
     }
@@ -251,51 +337,14 @@ impl AtWork {
                 "a part of the program has panicked at its end"
             ),
             Err(_) => {
+                for task in self.tasks.in_progress() {
+                    tracing::warn!(task = &*task, grace = ?self.grace, "the task did not stop when it was told to: it is cut off");
+                }
                 self.work.shutdown().await;
-                tracing::warn!(grace = ?self.grace, "reconciles were cut off: their part of the grace is over");
+                tracing::warn!(grace = ?self.grace, "what was in progress was cut off: its part of the grace is over");
             }
         }
         told
-    }
-}
-
-impl Stage {
-    fn begin(&self) {
-        self.0.send_if_modified(|at| {
-            let is_start = *at == At::Start;
-            if is_start {
-                *at = At::Running;
-            }
-            is_start
-        });
-    }
-
-    /// Returns when it was stopped first.
-    fn stop(&self) -> Instant {
-        let now = Instant::now();
-        let mut told = now;
-        self.0.send_modify(|at| match at {
-            At::Stopping(first) => told = *first,
-            At::Start | At::Running => *at = At::Stopping(now),
-        });
-        told
-    }
-
-    fn is_stopping(&self) -> bool {
-        matches!(*self.0.borrow(), At::Stopping(_))
-    }
-
-    async fn begun(&self) {
-        self.until(|at| *at != At::Start).await;
-    }
-
-    async fn stopping(&self) {
-        self.until(|at| matches!(at, At::Stopping(_))).await;
-    }
-
-    async fn until(&self, is_reached: impl FnMut(&At) -> bool) {
-        // This holds a sender, so the channel cannot close.
-        drop(self.0.subscribe().wait_for(is_reached).await);
     }
 }
 

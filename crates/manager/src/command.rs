@@ -32,7 +32,9 @@ pub(crate) enum Task {
     Manifests(ManifestFlags),
     ApiServer(ApiServerFlags),
     Crds,
-    Permissions,
+    Permissions(PermissionFlags),
+    Alerts,
+    Dashboard,
     Version,
 }
 
@@ -55,7 +57,7 @@ pub(crate) struct RunFlags {
     #[arg(
         long,
         value_name = "ADDRESS",
-        help = "Serve /metrics over plain HTTP on this address, such as 0.0.0.0:8080, and the health probes unless --health-probe-bind-address is set"
+        help = "Serve /metrics on this address, such as 0.0.0.0:8080, and the health probes unless --health-probe-bind-address is set; over plain HTTP, or HTTPS if the program secures its metrics"
     )]
     pub(crate) metrics_bind_address: Option<SocketAddr>,
 
@@ -254,6 +256,18 @@ pub(crate) enum ApiServerFile {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct PermissionFlags {
+    #[arg(
+        id = CLUSTER,
+        long = "cluster",
+        alias = CLUSTER,
+        value_name = "NAME",
+        help = "Print the roles that the program requires in this other cluster, or in each cluster of this fleet"
+    )]
+    pub(crate) cluster: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ManifestFlags {
     #[command(flatten)]
     endpoint: EndpointFlags,
@@ -378,6 +392,7 @@ impl EndpointFlags {
     }
 }
 
+const CLUSTER: &str = "other-cluster";
 const NAMESPACE: &str = "install-namespace";
 const IMAGE: &str = "install-image";
 
@@ -395,7 +410,9 @@ pub(crate) fn parse<O: Args>(
         "manifests" => Task::Manifests(ManifestFlags::from_arg_matches(&matches)?),
         "api-server" => Task::ApiServer(ApiServerFlags::from_arg_matches(&matches)?),
         "crds" => Task::Crds,
-        "permissions" => Task::Permissions,
+        "permissions" => Task::Permissions(PermissionFlags::from_arg_matches(&matches)?),
+        "alerts" => Task::Alerts,
+        "dashboard" => Task::Dashboard,
         "version" => Task::Version,
         _ => Task::Run(Box::new(RunFlags::from_arg_matches(&matches)?)),
     };
@@ -459,8 +476,12 @@ fn command<O: Args>() -> Command {
             file.mut_group("endpoint", |group| group.required(true))
         });
     let crds = own("crds").about("Prints the CustomResourceDefinitions of this program as YAML");
-    let permissions =
-        own("permissions").about("Prints the RBAC roles that this program requires, as YAML");
+    let permissions = PermissionFlags::augment_args(own("permissions"))
+        .about("Prints the RBAC roles that this program requires, as YAML");
+    let alerts = own("alerts")
+        .about("Prints a PrometheusRule with alert rules for the metrics of this program, as YAML");
+    let dashboard = own("dashboard")
+        .about("Prints a Grafana dashboard with the metrics of this program, as JSON");
     let version = own("version").about("Prints the version of this program");
     let program = RunFlags::augment_args(Command::new("program"));
     O::augment_args(program)
@@ -472,6 +493,8 @@ fn command<O: Args>() -> Command {
         .subcommand(api_server)
         .subcommand(crds)
         .subcommand(permissions)
+        .subcommand(alerts)
+        .subcommand(dashboard)
         .subcommand(version)
 }
 

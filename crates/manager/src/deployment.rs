@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use kubewright_controller::AnyController;
 use kubewright_manifests::{
-    Controllers, Drift, Install, Installer, ManifestError, Parts, Tree, WriteError,
+    Controllers, Drift, Install, Installer, ManifestError, Manifests, Parts, Tree, WriteError,
 };
 use serde_json::Value;
 
-use crate::Program;
+use crate::{Program, Task};
 
 impl Program {
     /// Makes everything that installs the program: the objects of its deployment, as [`App::install`](crate::App::install)
@@ -57,6 +58,44 @@ impl Program {
         Installer::chart(&self.parts(), self.app().installation())
     }
 
+    /// Makes a PrometheusRule with alert rules: see [`Installer::alerts`].
+    ///
+    /// # Errors
+    ///
+    /// As [`deployment`](Self::deployment).
+    ///
+    /// ```
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// let rules = Program::new(|_| App::new("gardens")).alerts()?;
+    /// assert_eq!(rules.objects()[0]["kind"], "PrometheusRule");
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
+    pub fn alerts(&self) -> Result<Manifests, ManifestError> {
+        Ok([self.deployment()?.alerts().clone()].into_iter().collect())
+    }
+
+    /// Makes a dashboard for Grafana: see [`Installer::dashboard`].
+    ///
+    /// # Errors
+    ///
+    /// As [`deployment`](Self::deployment).
+    ///
+    /// ```
+    /// use kubewright_manager::metrics::Counter;
+    /// use kubewright_manager::{App, Program};
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let backups: Counter = needs.metrics().register("gardens_backups", "Number of backups", Counter::default());
+    ///     App::new("gardens")
+    /// });
+    /// assert!(program.dashboard()?.to_string().contains("gardens_backups_total"));
+    /// # Ok::<(), kubewright_manifests::ManifestError>(())
+    /// ```
+    pub fn dashboard(&self) -> Result<Value, ManifestError> {
+        Ok(self.deployment()?.dashboard().clone())
+    }
+
     fn parts(&self) -> Parts {
         let app = self.app();
         let mut parts = Parts::new(app.name());
@@ -70,11 +109,21 @@ impl Program {
             let service = authority.service().unwrap_or_else(|| app.name());
             service.to_owned()
         });
-        parts.controllers = match (app.controllers(), app.election()) {
-            ([], _) => Controllers::None,
-            (_, Some(_)) => Controllers::OneReplica,
-            (_, None) => Controllers::EveryReplica,
+        let is_sharded = |controller: &AnyController| controller.sharding_lease().is_some();
+        let needs_leader =
+            !app.controllers().iter().all(is_sharded) || app.tasks().iter().any(Task::is_of_leader);
+        parts.controllers = match (needs_leader, app.election()) {
+            (false, _) if app.controllers().is_empty() => Controllers::None,
+            (false, _) => Controllers::Sharded,
+            (true, Some(_)) => Controllers::OneReplica,
+            (true, None) => Controllers::EveryReplica,
         };
+        parts.has_tasks = !app.tasks().is_empty();
+        let authority = app.authority();
+        parts.own_secret = authority.map(|authority| authority.secret().to_owned());
+        parts.metrics = self.registered_metrics().to_vec();
+        parts.follows_configuration = self.follows_configuration();
+        parts.secures_metrics = app.secures_metrics();
         parts.log_levels = app.log_levels().map(ToOwned::to_owned);
         parts
     }

@@ -1,14 +1,22 @@
 //! Probes and metrics endpoint of a program, on one address or on two.
 
+mod readers;
+mod secure;
+
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use kube::Client;
-use kubewright_server::{BindError, DiagnosticsServer, Readiness};
+use kubewright_server::{DiagnosticsServer, LiveIdentity, Readiness};
+use prometheus_client::registry::Registry;
 use tokio::task::JoinSet;
 
+pub(crate) use self::readers::rules;
+use self::secure::Secured;
+use crate::inspection::{self, Inspection, LastReviews};
 use crate::metrics::Metrics;
 use crate::recorder::Recorder;
-use crate::{App, client, traces};
+use crate::{App, StartError, client, traces};
 
 /// Addresses on which a program serves metrics and health probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +31,9 @@ pub(crate) struct Addresses {
 pub(crate) struct Diagnostics {
     pub(crate) metrics: Metrics,
     bound: Addresses,
+    secured: Option<Secured>,
+    /// Only where the metrics are secured: it has names of objects and messages of errors.
+    inspection: Option<Inspection>,
     _servers: JoinSet<()>,
 }
 
@@ -33,13 +44,28 @@ impl Diagnostics {
         readiness: &Readiness,
         listen: Addresses,
         recorder: Option<Recorder>,
-    ) -> Result<Self, BindError> {
-        let metrics = Metrics::new();
+        own: Arc<Registry>,
+        client: Option<&Client>,
+    ) -> Result<Self, StartError> {
+        let metrics = Metrics::new(own);
         let (mut servers, mut bound) = (JoinSet::new(), Addresses::default());
         let probes = || DiagnosticsServer::new().probes(app.liveness(), readiness.clone());
         let is_shared = listen
             .health_probes
             .is_none_or(|probes| Some(probes) == listen.metrics);
+        let secured = match client.filter(|_| app.secures_metrics() && listen.metrics.is_some()) {
+            Some(client) => Some(Secured::start(app, client).await?),
+            None => None,
+        };
+        let inspection = secured.as_ref().map(|_| Inspection::new(app));
+        let last_reviews = inspection.as_ref().map(|inspection| {
+            inspection.checks(app.liveness(), readiness.clone());
+            let last = LastReviews::default();
+            if app.has_webhooks() {
+                inspection.webhooks(app.hooks(), last.clone());
+            }
+            last
+        });
         if let Some(address) = listen.metrics {
             let page = metrics.clone();
             let server = if is_shared {
@@ -48,13 +74,25 @@ impl Diagnostics {
                 DiagnosticsServer::new()
             };
             let server = server.page("/metrics", OPEN_METRICS, move || page.page());
-            let server = server.bind(address).await?;
+            let server = match &secured {
+                Some(secured) => secured.secure(server),
+                None => server,
+            };
+            let server = match inspection.clone() {
+                Some(inspection) => server.page(inspection::PATH, JSON, move || inspection.page()),
+                None => server,
+            };
+            let server = server
+                .bind(address)
+                .await
+                .map_err(StartError::Diagnostics)?;
             bound.metrics = Some(server.local_addr());
             servers.spawn(server.run());
         }
         bound.health_probes = match listen.health_probes.filter(|_| !is_shared) {
             Some(address) => {
-                let server = probes().bind(address).await?;
+                let server = probes().bind(address).await;
+                let server = server.map_err(StartError::Diagnostics)?;
                 let address = server.local_addr();
                 servers.spawn(server.run());
                 Some(address)
@@ -67,6 +105,9 @@ impl Diagnostics {
                 if let Some(reviews) = &reviews {
                     reviews.answered(answered);
                 }
+                if let Some(last) = &last_reviews {
+                    last.keep(answered);
+                }
                 if let Some(recorder) = &recorder {
                     recorder.keep(answered);
                 }
@@ -75,6 +116,8 @@ impl Diagnostics {
         Ok(Self {
             metrics,
             bound,
+            secured,
+            inspection,
             _servers: servers,
         })
     }
@@ -91,6 +134,24 @@ impl Diagnostics {
     pub(crate) fn addresses(&self) -> Addresses {
         self.bound
     }
+
+    /// Whether the metrics are served over HTTPS.
+    pub(crate) fn are_secured(&self) -> bool {
+        self.secured.is_some()
+    }
+
+    /// What is shown of the program's inside, if the program shows it.
+    pub(crate) fn inspection(&self) -> Option<&Inspection> {
+        self.inspection.as_ref()
+    }
+
+    /// Serves the metrics with the certificates of the program's webhooks from now on, if they are served over HTTPS.
+    pub(crate) fn serve_with(&mut self, identity: LiveIdentity) {
+        if let Some(secured) = &mut self.secured {
+            secured.follow(identity);
+        }
+    }
 }
 
+const JSON: &str = "application/json";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

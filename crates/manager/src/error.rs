@@ -1,10 +1,12 @@
 //! Why a program does not start, or does not end as it should.
 
+use kubewright_certificates::CertificateError;
 use kubewright_controller::LeaderElectionError;
 use kubewright_server::BindError;
 use kubewright_webhook::DeclarationError;
 
-use crate::ConfigurationError;
+use crate::metrics::MetricsError;
+use crate::{ConfigurationError, TaskError};
 
 /// Error from starting a program.
 ///
@@ -36,6 +38,20 @@ pub enum StartError {
     /// The times of the election would make two leaders at once, or none.
     #[error("cannot stand for election")]
     Election(#[from] LeaderElectionError),
+    /// A metric that the program registers has a name or a label that Prometheus would misread.
+    #[error("cannot register the metrics")]
+    Metrics(#[from] MetricsError),
+    /// A task has a name, a schedule or a time zone that cannot be used.
+    #[error("cannot run the tasks")]
+    Tasks(#[from] TaskError),
+    /// Two clusters or fleets have the same name.
+    #[error("cannot work in other clusters: two clusters or fleets are named `{0}`")]
+    Clusters(String),
+    /// A controller in another cluster is sharded.
+    #[error(
+        "cannot share the objects of the controller `{0}`: in other clusters one replica reconciles all of them; remove `sharded`"
+    )]
+    ShardedElsewhere(String),
     /// The program works with objects of a cluster and has no client.
     #[error("cannot reach the cluster: the program was given no client")]
     NoClient,
@@ -50,6 +66,9 @@ pub enum StartError {
     /// The address of metrics or health probes cannot be listened on.
     #[error("cannot serve metrics and health probes")]
     Diagnostics(#[source] BindError),
+    /// No certificate can be made for the metrics, which the program serves over HTTPS.
+    #[error("cannot make a certificate for the metrics")]
+    MetricsCertificate(#[source] CertificateError),
     /// The server cannot listen, or has no certificate to serve.
     #[error("cannot start the server")]
     Server(#[from] BindError),

@@ -1,26 +1,32 @@
 //! The handles and configuration that a program requests before it starts.
 
-use std::fmt::{self, Display};
+mod cluster;
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use kubewright_controller::{
-    Applier, Cached, Connection, CreateOrUpdate, Deleter, Finalizer, Informers, Kind,
-    LeaderElection, Object, Reader, Recorder, Scope, StatusWriter, Writer,
-};
+use kubewright_controller::LeaderElection;
 use kubewright_manifests::{Permissions, PolicyRule};
 use serde::de::DeserializeOwned;
 
-use crate::config_map::{Key, Place};
-use crate::configuration::{Followed, Otherwise, Source};
+pub use self::cluster::{ClusterNeeds, ScopedNeeds};
+use crate::cluster::{Declared, Fleet, Kubeconfig, Members, declare};
+use crate::config_map::Place;
+use crate::configuration::{Otherwise, Source};
 use crate::file::File;
 use crate::logging::Levels;
+use crate::metrics::MetricsRegistry;
 use crate::{App, Live};
 
 /// Hands out the handles that a program works with.
 ///
 /// A request is a declaration: the program loads what it has requested before it serves its first
 /// call, and follows it until it ends. To print manifests, it loads nothing.
+///
+/// Handles on its own cluster are the methods of [`ClusterNeeds`], which this dereferences to; [`Needs::cluster`] and [`Needs::fleet`] have
+/// the same methods for others.
 ///
 /// Handles on the cluster are the program's permissions: its roles grant the verbs of its handles
 /// and no others. Narrow the scope first where a program needs less than a whole kind:
@@ -56,39 +62,14 @@ use crate::{App, Live};
 ///     maps.delete(&stale).await;
 /// }
 /// ```
-#[derive(Default)]
 pub struct Needs {
-    pub(crate) configuration: Vec<Box<dyn Followed>>,
+    /// What the program requests in its own cluster.
+    pub(crate) own: ClusterNeeds,
     pub(crate) log_levels: Option<Live<Option<Levels>>>,
-    pub(crate) informers: Informers,
-    pub(crate) connection: Connection,
-    pub(crate) permissions: Permissions,
     /// What the program needs from time to time, such as a lost Lease to be created again.
     pub(crate) upkeep: Permissions,
-}
-
-/// Hands out handles on some of the objects of a kind: those in a namespace, of a name or with labels.
-///
-/// [`Needs::in_namespace`], [`Needs::named`] and [`Needs::labelled`] return it, and its methods of the same names narrow it further:
-///
-/// ```
-/// use k8s_openapi::api::core::v1::ConfigMap;
-/// use kubewright_controller::Cached;
-/// use kubewright_manager::{App, Program};
-///
-/// let program = Program::new(|needs| {
-///     let settings: Cached<ConfigMap> = needs.in_namespace("blue").named("settings").cached();
-///     App::new("tuner")
-/// });
-/// let roles = program.permissions();
-/// let role = &roles.objects()[0];
-/// assert_eq!(role["metadata"]["namespace"], "blue");
-/// assert_eq!(role["rules"][0]["resourceNames"][0], "settings");
-/// ```
-#[derive(Debug)]
-pub struct ScopedNeeds<'a> {
-    needs: &'a mut Needs,
-    scope: Scope,
+    pub(crate) metrics: Box<MetricsRegistry>,
+    pub(crate) others: Declared,
 }
 
 impl Needs {
@@ -134,324 +115,116 @@ impl Needs {
         live
     }
 
-    /// Requests a key of a ConfigMap as configuration, read through the API and followed while the program runs: get, list
-    /// and watch, of this one ConfigMap in the program's own namespace, or in [another](Self::in_namespace).
-    ///
-    /// The rules for missing and invalid values and unknown fields are those of [a file](Self::file). A change takes effect as
-    /// soon as it is stored, where the kubelet takes up to two minutes to update a mounted file; a file needs no permission.
+    /// Requests metrics of the program's own, which `/metrics` shows beside [those that every program has](crate::metrics).
     ///
     /// ```
-    /// use kubewright_manager::{App, Live, Needs, Program};
+    /// use kubewright_manager::metrics::Counter;
+    /// use kubewright_manager::{App, Program};
     ///
-    /// fn app(needs: &mut Needs) -> App {
-    ///     let words: Live<Vec<String>> = needs.config_map("words", "words.yaml", Vec::new());
-    ///     # let _ = words;
-    ///     App::new("poet")
-    /// }
-    ///
-    /// let permissions = Program::new(app).permissions();
-    /// let role = &permissions.objects()[0];
-    /// assert_eq!(role["kind"], "Role");
-    /// assert_eq!(role["rules"][0]["resourceNames"], serde_json::json!(["words"]));
+    /// let program = Program::new(|needs| {
+    ///     let backups: Counter = needs.metrics().register("backups", "Number of backups", Counter::default());
+    ///     App::new("keeper")
+    /// });
+    /// assert!(program.permissions().objects().is_empty(), "metrics need no permission");
     /// ```
-    pub fn config_map<T>(
+    pub fn metrics(&mut self) -> &mut MetricsRegistry {
+        &mut self.metrics
+    }
+
+    /// Requests handles on another cluster, whose kubeconfig is in a Secret in the namespace of the program: in its own cluster, the
+    /// program may get, list and watch this Secret, and in the other one what is requested from what this returns. The cluster has the
+    /// name of the Secret, unless the [`Kubeconfig`] says another. Asked for twice, it is the same cluster.
+    ///
+    /// The program is ready without it, and does not wait for it: reads of its caches wait until they are complete, and requests
+    /// until there is a kubeconfig. [`ClusterNeeds::state`] says how it stands. Another kubeconfig in the Secret takes effect at once:
+    /// the caches are listed again with it, and what they have meanwhile stays. While the Secret is missing, requests fail.
+    ///
+    /// ```
+    /// use k8s_openapi::api::apps::v1::Deployment;
+    /// use kubewright_controller::{Applier, Cached};
+    /// use kubewright_manager::{App, Program};
+    /// use serde_json::json;
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let here: Cached<Deployment> = needs.cached();
+    ///     let east: Applier<Deployment> = needs.cluster("east").applier();
+    ///     App::new("mirror")
+    /// });
+    /// let roles = program.permissions();
+    /// assert_eq!(roles.objects()[1]["kind"], "Role");
+    /// assert_eq!(roles.objects()[1]["rules"][0]["resourceNames"], json!(["east"]));
+    /// let east = program.cluster_permissions("east").unwrap();
+    /// assert_eq!(east.objects()[0]["rules"][0]["verbs"], json!(["create", "patch"]));
+    /// ```
+    pub fn cluster(&mut self, kubeconfig: impl Into<Kubeconfig>) -> &mut ClusterNeeds {
+        let kubeconfig = kubeconfig.into();
+        let name: Arc<str> = kubeconfig.cluster_or_secret().into();
+        let named = &self.others.named;
+        let known = named.iter().position(|(_, needs)| needs.name == name);
+        let at = known.unwrap_or_else(|| {
+            let secret = PolicyRule::new("", "secrets", ["get", "list", "watch"]);
+            let secret = secret.named(kubeconfig.secret());
+            self.own.permissions.grant_in_own_namespace(secret);
+            let needs = ClusterNeeds::of(name);
+            self.others.named.push((kubeconfig, needs));
+            self.others.named.len() - 1
+        });
+        &mut self.others.named[at].1
+    }
+
+    /// Requests handles on each cluster of a fleet, whose members come and go. The function is called for each one that comes, and adds
+    /// the controllers that work in it; what it returns is in the [`Fleet`] as long as the cluster is a member. Each cluster has caches,
+    /// queues, workers and limits of its own, so that one that is down holds up no other, and the program is ready without them.
+    ///
+    /// The function is called once before, for the permissions that the program takes in each cluster
+    /// ([`Program::cluster_permissions`](crate::Program::cluster_permissions)): it requests the same each time, and a cluster for which it does not cannot
+    /// join.
+    ///
+    /// When a cluster leaves, its controllers have 10 s to finish what they have begun, and everything of it ends.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+    /// use kubewright_controller::{Action, Applier, Context, Controller, Error};
+    /// use kubewright_manager::{App, Members, Program};
+    ///
+    /// let program = Program::new(|needs| {
+    ///     let fleet = needs.fleet("west", Members::from_secrets("example.com/fleet=west"), |cluster| {
+    ///         let (name, maps) = (cluster.name().to_owned(), cluster.applier::<ConfigMap>());
+    ///         let reconcile = {
+    ///             let maps = maps.clone();
+    ///             move |namespace: Arc<Namespace>, context: Context| {
+    ///                 let (name, maps) = (name.clone(), maps.clone());
+    ///                 async move {
+    ///                     let mut map = ConfigMap::default();
+    ///                     map.metadata.name = Some("cluster".to_owned());
+    ///                     map.metadata.namespace = namespace.metadata.name.clone();
+    ///                     map.data = Some([("name".to_owned(), name)].into());
+    ///                     context.apply(&maps, map).await?;
+    ///                     Ok::<_, Error>(Action::await_change())
+    ///                 }
+    ///             }
+    ///         };
+    ///         cluster.controller(Controller::new("namespaces", reconcile));
+    ///         maps
+    ///     });
+    ///     assert!(fleet.names().is_empty(), "members come while the program runs");
+    ///     App::new("courier").leader_election("courier")
+    /// });
+    /// let in_each = program.cluster_permissions("west").unwrap();
+    /// assert_eq!(in_each.objects()[0]["rules"][0]["resources"][0], "configmaps");
+    /// ```
+    pub fn fleet<H: Send + Sync + 'static>(
         &mut self,
-        name: impl Into<String>,
-        key: impl Into<String>,
-        default: T,
-    ) -> Live<T>
-    where
-        T: DeserializeOwned + Send + Sync + 'static,
-    {
-        let place = Place {
-            namespace: None,
-            name: name.into(),
-            key: key.into(),
-        };
-        self.yaml_of(place, default)
-    }
-
-    /// Narrows the next handle to one namespace. Its permissions become a Role of that namespace instead of a ClusterRole.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Secret;
-    /// use kubewright_controller::Reader;
-    /// use kubewright_manager::{App, Program};
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let secrets: Reader<Secret> = needs.in_namespace("blue").reader();
-    ///     App::new("vault")
-    /// });
-    /// let roles = program.permissions();
-    /// assert_eq!(roles.objects()[0]["kind"], "Role");
-    /// assert_eq!(roles.objects()[0]["metadata"]["namespace"], "blue");
-    /// ```
-    pub fn in_namespace(&mut self, namespace: impl Into<String>) -> ScopedNeeds<'_> {
-        self.everything().in_namespace(namespace)
-    }
-
-    /// Narrows the next handle to the objects of one name.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_controller::Writer;
-    /// use kubewright_manager::{App, Program};
-    /// use serde_json::json;
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let settings: Writer<ConfigMap> = needs.named("settings").writer();
-    ///     App::new("tuner")
-    /// });
-    /// let roles = program.permissions();
-    /// let rules = &roles.objects()[0]["rules"];
-    /// assert_eq!(rules[1]["resourceNames"], json!(["settings"]));
-    /// assert_eq!(rules[1]["verbs"], json!(["delete", "patch", "update"]));
-    /// // An API server cannot limit the verb create to a name.
-    /// assert_eq!(rules[0]["verbs"], json!(["create"]));
-    /// ```
-    pub fn named(&mut self, name: impl Into<String>) -> ScopedNeeds<'_> {
-        self.everything().named(name)
-    }
-
-    /// Narrows the next cache to objects that match a label selector, such as `app=web,tier!=cache`. RBAC has no label selectors:
-    /// the permissions are those of the whole kind.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Pod;
-    /// use kubewright_controller::Cached;
-    /// use kubewright_manager::{App, Program};
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let web: Cached<Pod> = needs.labelled("app=web").cached();
-    ///     App::new("census")
-    /// });
-    /// let roles = program.permissions();
-    /// assert!(roles.objects()[0]["rules"][0].get("resourceNames").is_none());
-    /// ```
-    pub fn labelled(&mut self, selector: impl Display) -> ScopedNeeds<'_> {
-        self.everything().labelled(selector)
-    }
-
-    /// Narrows the next handle to a [`Scope`] that other code chose, such as the scope of a controller.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_controller::{Cached, Scope};
-    /// use kubewright_manager::{App, Program};
-    ///
-    /// let scope = Scope::all().in_namespace("blue").named("settings");
-    /// let program = Program::new(|needs| {
-    ///     let settings: Cached<ConfigMap> = needs.within(scope).cached();
-    ///     App::new("tuner")
-    /// });
-    /// let roles = program.permissions();
-    /// let role = &roles.objects()[0];
-    /// assert_eq!(role["metadata"]["namespace"], "blue");
-    /// assert_eq!(role["rules"][0]["resourceNames"][0], "settings");
-    /// ```
-    pub fn within(&mut self, scope: Scope) -> ScopedNeeds<'_> {
-        ScopedNeeds { needs: self, scope }
-    }
-
-    /// Requests a cache of all objects of a kind: get, list and watch.
-    ///
-    /// All handles and controllers of the same kind and scope share one cache. The program is ready once all caches have synced.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Namespace;
-    /// use kubewright_controller::Cached;
-    /// use kubewright_manager::{App, Program};
-    /// use serde_json::json;
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let namespaces: Cached<Namespace> = needs.cached();
-    ///     App::new("census")
-    /// });
-    /// let roles = program.permissions();
-    /// let rule = json!({"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]});
-    /// assert_eq!(roles.objects()[0]["rules"], json!([rule]));
-    /// ```
-    pub fn cached<K: Object>(&mut self) -> Cached<K> {
-        self.everything().cached()
-    }
-
-    /// Requests reads of a kind from the API server: get and list. For reads that must not be stale, and kinds that are too large
-    /// for a cache.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Event;
-    /// use kubewright_controller::Reader;
-    /// use kubewright_manager::{App, Program};
-    /// use serde_json::json;
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let events: Reader<Event> = needs.reader();
-    ///     App::new("historian")
-    /// });
-    /// let roles = program.permissions();
-    /// assert_eq!(roles.objects()[0]["rules"][0]["verbs"], json!(["get", "list"]));
-    /// ```
-    pub fn reader<K: Object>(&mut self) -> Reader<K> {
-        self.everything().reader()
-    }
-
-    /// Requests writes of a kind: create, update, patch and delete.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::ConfigMap;
-    /// use kubewright_controller::Writer;
-    /// use kubewright_manager::{App, Program};
-    /// use serde_json::json;
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let maps: Writer<ConfigMap> = needs.writer();
-    ///     App::new("tuner")
-    /// });
-    /// let roles = program.permissions();
-    /// assert_eq!(roles.objects()[0]["rules"][0]["verbs"], json!(["create", "delete", "patch", "update"]));
-    /// ```
-    pub fn writer<K: Object>(&mut self) -> Writer<K> {
-        self.everything().writer()
-    }
-
-    /// Requests deletions of a kind: delete, and no other write.
-    ///
-    /// ```
-    /// use k8s_openapi::api::batch::v1::Job;
-    /// use kubewright_controller::Deleter;
-    /// use kubewright_manager::{App, Program};
-    /// use serde_json::json;
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let finished: Deleter<Job> = needs.deleter();
-    ///     App::new("janitor")
-    /// });
-    /// let roles = program.permissions();
-    /// let rule = json!({"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["delete"]});
-    /// assert_eq!(roles.objects()[0]["rules"], json!([rule]));
-    /// ```
-    pub fn deleter<K: Object>(&mut self) -> Deleter<K> {
-        self.everything().deleter()
-    }
-
-    /// Requests server-side apply of a kind: create and patch.
-    ///
-    /// ```
-    /// use k8s_openapi::api::apps::v1::Deployment;
-    /// use kubewright_controller::Applier;
-    /// use kubewright_manager::{App, Program};
-    /// use serde_json::json;
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let deployments: Applier<Deployment> = needs.applier();
-    ///     App::new("gardener")
-    /// });
-    /// let roles = program.permissions();
-    /// assert_eq!(roles.objects()[0]["rules"][0]["verbs"], json!(["create", "patch"]));
-    /// ```
-    pub fn applier<K: Object>(&mut self) -> Applier<K> {
-        self.everything().applier()
-    }
-
-    /// Requests a handle that creates missing objects of a kind and updates those that differ: get, list, watch, create and update.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Service;
-    /// use kubewright_controller::CreateOrUpdate;
-    /// use kubewright_manager::{App, Program};
-    /// use serde_json::json;
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let services: CreateOrUpdate<Service> = needs.create_or_update();
-    ///     App::new("gardener")
-    /// });
-    /// let roles = program.permissions();
-    /// let verbs = json!(["create", "get", "list", "update", "watch"]);
-    /// assert_eq!(roles.objects()[0]["rules"][0]["verbs"], verbs);
-    /// ```
-    pub fn create_or_update<K: Object>(&mut self) -> CreateOrUpdate<K> {
-        self.everything().create_or_update()
-    }
-
-    /// Requests writes of the status of a kind: patch, of the subresource `status` alone.
-    ///
-    /// ```
-    /// use k8s_openapi::api::apps::v1::Deployment;
-    /// use kubewright_controller::StatusWriter;
-    /// use kubewright_manager::{App, Program};
-    /// use serde_json::json;
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let status: StatusWriter<Deployment> = needs.status_writer();
-    ///     App::new("gardener")
-    /// });
-    /// let roles = program.permissions();
-    /// let rule = json!({"apiGroups": ["apps"], "resources": ["deployments/status"], "verbs": ["patch"]});
-    /// assert_eq!(roles.objects()[0]["rules"], json!([rule]));
-    /// ```
-    pub fn status_writer<K: Object>(&mut self) -> StatusWriter<K> {
-        self.everything().status_writer()
-    }
-
-    /// Requests a finalizer of this name on objects of a kind: patch. The API server keeps a deleted object until the program has
-    /// cleaned up and removed the finalizer.
-    ///
-    /// ```
-    /// use k8s_openapi::api::core::v1::Namespace;
-    /// use kubewright_controller::Finalizer;
-    /// use kubewright_manager::{App, Program};
-    /// use serde_json::json;
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let account: Finalizer<Namespace> = needs.finalizer("example.com/account");
-    ///     App::new("billing")
-    /// });
-    /// let roles = program.permissions();
-    /// assert_eq!(roles.objects()[0]["rules"][0]["verbs"], json!(["patch"]));
-    /// ```
-    pub fn finalizer<K: Object>(&mut self, name: &str) -> Finalizer<K> {
-        self.everything().finalizer(name)
-    }
-
-    /// Requests a recorder of Events about objects: create and patch, of Events.
-    ///
-    /// ```
-    /// use kubewright_manager::{App, Program};
-    /// use serde_json::json;
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let events = needs.recorder();
-    ///     App::new("billing")
-    /// });
-    /// let roles = program.permissions();
-    /// let rule = json!({"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch"]});
-    /// assert_eq!(roles.objects()[0]["rules"], json!([rule]));
-    /// ```
-    pub fn recorder(&mut self) -> Recorder {
-        self.everything().recorder()
-    }
-
-    /// Requests a kube client, for calls that no handle makes. The roles grant these rules. The client does not enforce them: the API
-    /// server does.
-    ///
-    /// ```
-    /// use kubewright_manager::{App, Program};
-    /// use kubewright_manifests::PolicyRule;
-    /// use serde_json::json;
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let client = needs.client([PolicyRule::new("", "pods/eviction", ["create"])]);
-    ///     App::new("drainer")
-    /// });
-    /// let roles = program.permissions();
-    /// assert_eq!(roles.objects()[0]["rules"][0]["resources"], json!(["pods/eviction"]));
-    /// ```
-    pub fn client(&mut self, rules: impl IntoIterator<Item = PolicyRule>) -> Connection {
-        self.everything().client(rules)
-    }
-
-    fn everything(&mut self) -> ScopedNeeds<'_> {
-        self.within(Scope::all())
+        name: impl Into<Arc<str>>,
+        members: Members,
+        function: impl Fn(&mut ClusterNeeds) -> H + Send + Sync + 'static,
+    ) -> Fleet<H> {
+        let (fleet, declared) = declare(name.into(), members, function);
+        declared.ask(&mut self.own.permissions);
+        self.others.fleets.push(declared);
+        fleet
     }
 
     /// Asks for what an election takes: the Lease, to create it when it is not there, and to tell of it by Events.
@@ -485,164 +258,32 @@ impl Needs {
         self.log_levels = Some(live);
         self.follow(place, source);
     }
+}
 
-    fn yaml_of<T>(&mut self, place: Place, default: T) -> Live<T>
-    where
-        T: DeserializeOwned + Send + Sync + 'static,
-    {
-        let (source, live) = Source::yaml(place.to_string(), default);
-        self.follow(place, source);
-        live
-    }
+/// A program requests from `Needs` what it takes in its own cluster.
+impl Deref for Needs {
+    type Target = ClusterNeeds;
 
-    fn follow<T: Send + Sync + 'static>(&mut self, place: Place, source: Source<T>) {
-        let rule = PolicyRule::new("", "configmaps", ["get", "list", "watch"]).named(&place.name);
-        match &place.namespace {
-            Some(namespace) => self.permissions.grant(Some(namespace), rule),
-            None => self.permissions.grant_in_own_namespace(rule),
-        }
-        self.configuration.push(Box::new(Key::new(place, source)));
-    }
-
-    pub(crate) fn watches(&mut self, kind: &Kind, scope: &Scope) {
-        self.grant(kind, scope, kind.plural(), &["get", "list", "watch"]);
-    }
-
-    fn grant(&mut self, kind: &Kind, scope: &Scope, resource: &str, verbs: &[&str]) {
-        let namespace = scope.namespace().filter(|_| kind.is_namespaced());
-        // No API server knows the name of what is to be created.
-        let (create, others): (Vec<&str>, Vec<&str>) =
-            verbs.iter().partition(|verb| **verb == "create");
-        let rule = |verbs: Vec<&str>| PolicyRule::new(kind.group(), resource, verbs);
-        match scope.name() {
-            Some(name) => {
-                self.permissions.grant(namespace, rule(others).named(name));
-                if !create.is_empty() {
-                    self.permissions.grant(namespace, rule(create));
-                }
-            }
-            None => self.permissions.grant(namespace, rule(verbs.to_vec())),
-        }
+    fn deref(&self) -> &ClusterNeeds {
+        &self.own
     }
 }
 
-impl ScopedNeeds<'_> {
-    /// Narrows the scope to one namespace.
-    #[must_use]
-    pub fn in_namespace(mut self, namespace: impl Into<String>) -> Self {
-        self.scope = self.scope.in_namespace(namespace);
-        self
+impl DerefMut for Needs {
+    fn deref_mut(&mut self) -> &mut ClusterNeeds {
+        &mut self.own
     }
+}
 
-    /// Narrows the scope to the objects of one name.
-    #[must_use]
-    pub fn named(mut self, name: impl Into<String>) -> Self {
-        self.scope = self.scope.named(name);
-        self
-    }
-
-    /// Narrows a cache to objects that match a label selector. RBAC has no label selectors.
-    #[must_use]
-    pub fn labelled(mut self, selector: impl Display) -> Self {
-        self.scope = self.scope.labelled(selector);
-        self
-    }
-
-    /// Requests a key of the ConfigMap of this name as configuration: see [`Needs::config_map`].
-    pub fn config_map<T>(
-        self,
-        name: impl Into<String>,
-        key: impl Into<String>,
-        default: T,
-    ) -> Live<T>
-    where
-        T: DeserializeOwned + Send + Sync + 'static,
-    {
-        let place = Place {
-            namespace: self.scope.namespace().map(str::to_owned),
-            name: name.into(),
-            key: key.into(),
-        };
-        self.needs.yaml_of(place, default)
-    }
-
-    /// Requests a cache: get, list and watch.
-    pub fn cached<K: Object>(self) -> Cached<K> {
-        self.needs.watches(&Kind::of::<K>(), &self.scope);
-        Cached::new(&self.needs.informers, self.scope)
-    }
-
-    /// Requests reads from the API server: get and list.
-    pub fn reader<K: Object>(mut self) -> Reader<K> {
-        self.grant::<K>(&["get", "list"]);
-        Reader::new(&self.needs.connection, self.scope)
-    }
-
-    /// Requests writes: create, update, patch and delete.
-    pub fn writer<K: Object>(mut self) -> Writer<K> {
-        self.grant::<K>(&["create", "update", "patch", "delete"]);
-        Writer::new(&self.needs.connection, self.scope)
-    }
-
-    /// Requests deletions: delete.
-    pub fn deleter<K: Object>(mut self) -> Deleter<K> {
-        self.grant::<K>(&["delete"]);
-        Deleter::new(&self.needs.connection, self.scope)
-    }
-
-    /// Requests server-side apply: create and patch.
-    pub fn applier<K: Object>(mut self) -> Applier<K> {
-        self.grant::<K>(&["create", "patch"]);
-        Applier::new(&self.needs.connection, self.scope)
-    }
-
-    /// Requests a handle that creates missing objects and updates those that differ: get, list, watch, create and update.
-    pub fn create_or_update<K: Object>(mut self) -> CreateOrUpdate<K> {
-        self.needs.watches(&Kind::of::<K>(), &self.scope);
-        self.grant::<K>(&["create", "update"]);
-        CreateOrUpdate::new(&self.needs.informers, &self.needs.connection, self.scope)
-    }
-
-    /// Requests writes of the status: patch, of the subresource `status` alone.
-    pub fn status_writer<K: Object>(self) -> StatusWriter<K> {
-        let kind = Kind::of::<K>();
-        let resource = format!("{}/status", kind.plural());
-        self.needs.grant(&kind, &self.scope, &resource, &["patch"]);
-        StatusWriter::new(&self.needs.connection, self.scope)
-    }
-
-    /// Requests a finalizer of this name: patch.
-    pub fn finalizer<K: Object>(mut self, name: &str) -> Finalizer<K> {
-        self.grant::<K>(&["patch"]);
-        Finalizer::new(&self.needs.connection, name)
-    }
-
-    /// Requests a recorder of Events about these objects: create and patch, of Events in their namespace.
-    pub fn recorder(self) -> Recorder {
-        let rule = PolicyRule::new("events.k8s.io", "events", ["create", "patch"]);
-        self.needs.permissions.grant(self.scope.namespace(), rule);
-        Recorder::new(&self.needs.connection, self.scope)
-    }
-
-    /// Requests a kube client, for calls that no handle makes. The roles grant these rules in the namespace, and for the name if the
-    /// scope has one. The client does not enforce them: the API server does.
-    ///
-    /// RBAC cannot limit the verb create to a name, since a request to create an object has no name in its path: request that verb
-    /// without a name.
-    pub fn client(self, rules: impl IntoIterator<Item = PolicyRule>) -> Connection {
-        for rule in rules {
-            let rule = match self.scope.name() {
-                Some(name) => rule.named(name),
-                None => rule,
-            };
-            self.needs.permissions.grant(self.scope.namespace(), rule);
+impl Default for Needs {
+    fn default() -> Self {
+        Self {
+            own: ClusterNeeds::of("".into()),
+            log_levels: None,
+            upkeep: Permissions::default(),
+            metrics: Box::default(),
+            others: Declared::default(),
         }
-        self.needs.connection.clone()
-    }
-
-    fn grant<K: Object>(&mut self, verbs: &[&str]) {
-        let kind = Kind::of::<K>();
-        self.needs.grant(&kind, &self.scope, kind.plural(), verbs);
     }
 }
 
@@ -650,8 +291,8 @@ impl fmt::Debug for Needs {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Needs")
-            .field("configuration", &self.configuration.len())
-            .field("permissions", &self.permissions)
+            .field("own", &self.own)
+            .field("others", &self.others.names())
             .finish_non_exhaustive()
     }
 }

@@ -8,8 +8,8 @@ use kubewright_server::{Drain, Readiness, Server, memory_limit};
 use tokio::sync::watch;
 
 use crate::background::Background;
+use crate::parts::Panicked;
 use crate::serving::Serving;
-use crate::tasks::Panicked;
 use crate::tls::Tls;
 use crate::traces::Continued;
 use crate::trust::{self, EventRecorder, Publishing, Target, TrustStatus};
@@ -32,10 +32,13 @@ impl Opening {
         let client = self.background.client().cloned();
         let client = client.expect("a program that publishes has permissions, and so a client");
         let (name, targets) = (self.background.name().clone(), Target::all_of(&self.app));
-        let tasks = self.background.others();
-        let publishing = Publishing::start(&client, &name, targets, recorder, tasks);
+        let parts = self.background.others();
+        let publishing = Publishing::start(&client, &name, targets, recorder, parts);
         trust::check(&publishing.status, &self.readiness);
         self.background.metrics().trust(publishing.status.clone());
+        if let Some(inspection) = self.background.diagnostics().inspection() {
+            inspection.trust(publishing.status.clone());
+        }
         publishing
     }
 
@@ -87,8 +90,15 @@ impl Opening {
         self.readiness.check("certificate-renewal", move || {
             has_time_left(&identity.current(), SystemTime::now())
         });
+        if let Some(inspection) = self.background.diagnostics().inspection() {
+            inspection.server(bound.local_addr(), bound.counters());
+            inspection.certificate(bound.identity(), self.status.clone());
+        }
         let metrics = self.background.metrics();
         metrics.server(bound.counters(), bound.identity(), self.status);
+        self.background
+            .diagnostics_mut()
+            .serve_with(bound.identity());
         Ok(Serving {
             app: self.app,
             background: self.background,

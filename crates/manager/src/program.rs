@@ -1,16 +1,18 @@
 //! A program that can be run, in this process or as one of its own.
 
+mod roles;
+
 use std::fmt;
 use std::net::SocketAddr;
 
 use kube::Client;
 use kubewright_certificates::{CertificateSource, SharedSource, TrustBundle};
-use kubewright_manifests::{Endpoint, ManifestError, Manifests, Permissions, PolicyRule, policies};
+use kubewright_manifests::{Endpoint, ManifestError, Manifests, OwnMetric, policies};
 use kubewright_server::{ClientCheck, Drain, Readiness};
 use kubewright_webhook::KubernetesVersion;
 
 use crate::background::Background;
-use crate::diagnostics::{Addresses, Diagnostics};
+use crate::diagnostics::{self, Addresses, Diagnostics};
 use crate::error::StartError;
 use crate::logging::Log;
 use crate::opening::Opening;
@@ -18,7 +20,7 @@ use crate::recorder::Recorder;
 use crate::serving::{Serving, Started, manifests};
 use crate::tls::Tls;
 use crate::trust::{EventRecorder, Target};
-use crate::{App, Needs};
+use crate::{App, Needs, task};
 
 /// A program with its handles: it can be served, or its manifests can be written.
 ///
@@ -66,16 +68,25 @@ impl Program {
     /// ```
     pub fn new(app: impl FnOnce(&mut Needs) -> App) -> Self {
         let mut needs = Needs::default();
-        let app = app(&mut needs);
+        let mut app = app(&mut needs);
         for controller in app.controllers() {
-            for (kind, scope) in controller.watched() {
-                needs.watches(&kind, &scope);
+            needs.controls(controller);
+            if let Some(lease) = controller.sharding_lease() {
+                needs.elects(&lease);
             }
+        }
+        for controller in std::mem::take(&mut needs.controllers) {
+            app = app.controller(controller);
         }
         if let Some(election) = app.election() {
             needs.elects(election);
         }
         needs.log_levels(&app);
+        if app.secures_metrics() {
+            for rule in diagnostics::rules() {
+                needs.upkeep.grant(None, rule);
+            }
+        }
         Self {
             app,
             needs,
@@ -94,7 +105,7 @@ impl Program {
         self
     }
 
-    /// Serves `/metrics` over plain HTTP on this address, and `/healthz`, `/livez` and `/readyz` unless they have
+    /// Serves `/metrics` on this address, over plain HTTP unless the program [secures its metrics](App::secure_metrics), and `/healthz`, `/livez` and `/readyz` unless they have
     /// [an address of their own](Self::health_probe_bind_address). The server starts before everything else and stops last.
     /// The server of the webhooks answers probes in any case. Default: the program serves no metrics.
     ///
@@ -319,107 +330,12 @@ impl Program {
         policies(self.app.hooks(), self.app.prefix())
     }
 
-    /// Returns the roles that grant what the program has requested from [`Needs`], and nothing else.
-    ///
-    /// ```
-    /// use k8s_openapi::api::batch::v1::Job;
-    /// use kubewright_controller::Deleter;
-    /// use kubewright_manager::{App, Program};
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let finished: Deleter<Job> = needs.in_namespace("blue").deleter();
-    ///     App::new("janitor")
-    /// });
-    /// let yaml = "\
-    /// apiVersion: rbac.authorization.k8s.io/v1
-    /// kind: Role
-    /// metadata:
-    ///   name: janitor
-    ///   namespace: blue
-    /// rules:
-    /// - apiGroups:
-    ///   - batch
-    ///   resources:
-    ///   - jobs
-    ///   verbs:
-    ///   - delete
-    /// ";
-    /// assert_eq!(program.permissions().to_yaml(), yaml);
-    /// ```
-    #[must_use]
-    pub fn permissions(&self) -> Manifests {
-        self.granted().manifests(self.app.name())
+    pub(crate) fn registered_metrics(&self) -> &[OwnMetric] {
+        self.needs.metrics.registered()
     }
 
-    /// Returns the bindings that give the roles of [`Self::permissions`] to a service account.
-    ///
-    /// ```
-    /// use kubewright_manager::{App, Program};
-    ///
-    /// let program = Program::new(|needs| {
-    ///     let events = needs.recorder();
-    ///     App::new("billing")
-    /// });
-    /// let bindings = program.bindings("blue", "robot");
-    /// let binding = &bindings.objects()[0];
-    /// assert_eq!(binding["kind"], "ClusterRoleBinding");
-    /// assert_eq!(binding["roleRef"]["name"], "billing");
-    /// assert_eq!(binding["subjects"][0]["name"], "robot");
-    /// ```
-    #[must_use]
-    pub fn bindings(&self, namespace: &str, service_account: &str) -> Manifests {
-        let permissions = self.granted();
-        permissions.bindings(self.app.name(), namespace, service_account)
-    }
-
-    /// Returns the part of [`Self::permissions`] that only leader election and the rotation of certificates use: no single test makes
-    /// a program use all of it.
-    ///
-    /// ```
-    /// use kubewright_controller::LeaderElection;
-    /// use kubewright_manager::{App, Program};
-    ///
-    /// let election = LeaderElection::by_lease("census").in_namespace("blue");
-    /// let program = Program::new(|needs| {
-    ///     let events = needs.recorder();
-    ///     App::new("census").leader_election(election)
-    /// });
-    /// assert_eq!(program.permissions().objects().len(), 2);
-    /// let upkeep = program.upkeep_permissions();
-    /// assert_eq!(upkeep.objects().len(), 1);
-    /// assert_eq!(upkeep.objects()[0]["rules"][0]["resources"][0], "leases");
-    /// ```
-    #[must_use]
-    pub fn upkeep_permissions(&self) -> Manifests {
-        self.upkeep().manifests(self.app.name())
-    }
-
-    /// What the handles may do, and what upkeep takes.
-    pub(crate) fn granted(&self) -> Permissions {
-        let mut permissions = self.needs.permissions.clone();
-        permissions.add(self.upkeep());
-        permissions
-    }
-
-    fn upkeep(&self) -> Permissions {
-        let mut permissions = self.needs.upkeep.clone();
-        if self.app.publish().is_some() || self.app.authority().is_some() {
-            for target in Target::all_of(&self.app) {
-                permissions.grant(None, target.rule());
-            }
-        }
-        if let Some(authority) = self.app.authority() {
-            let secret = |verbs: &[&str]| PolicyRule::new("", "secrets", verbs.to_vec());
-            let kept = secret(&["get", "watch", "update"]).named(authority.secret());
-            let told = PolicyRule::new("events.k8s.io", "events", ["create"]);
-            if !authority.expects_secret() {
-                permissions.grant_in_own_namespace(secret(&["create"]));
-            }
-            for rule in [kept, told] {
-                permissions.grant_in_own_namespace(rule);
-            }
-        }
-        permissions
+    pub(crate) fn follows_configuration(&self) -> bool {
+        !self.needs.configuration.is_empty()
     }
 
     /// Sets how the program shuts down. Default: [`Drain::default`].
@@ -515,10 +431,11 @@ impl Program {
         self.app.hooks().check()?;
         let publish = self.app.publish().filter(|_| self.publishes()).cloned();
         let needs_client = self.needs_client_besides_authority();
-        let mut opening = self.open(needs_client).await?;
+        // On the heap: a future of the caller that holds this one would be as large for as long as it serves.
+        let mut opening = Box::pin(self.open(needs_client)).await?;
         let publishing =
             publish.map(|publish| (publish, opening.publishing(&EventRecorder::discarding())));
-        let mut serving = opening.bind(listen.into(), certificates).await?;
+        let mut serving = Box::pin(opening.bind(listen.into(), certificates)).await?;
         if let Some((publish, publishing)) = publishing {
             let identity = serving.bound.identity();
             publishing.follow(publish, identity, serving.background.others());
@@ -555,9 +472,9 @@ impl Program {
         self.app.hooks().check()?;
         let authority = self.app.authority().cloned();
         let authority = authority.ok_or(StartError::NoAuthority)?;
-        let mut opening = self.open(true).await?;
+        let mut opening = Box::pin(self.open(true)).await?;
         let (source, trust) = opening.rotate(&authority);
-        let serving = opening.bind(listen.into(), source).await?;
+        let serving = Box::pin(opening.bind(listen.into(), source)).await?;
         trust.serves(serving.bound.identity());
         Ok(serving)
     }
@@ -622,11 +539,25 @@ impl Program {
         if let Some(election) = self.app.election() {
             election.check()?;
         }
-        let diagnostics = Diagnostics::start(&self.app, readiness, self.listen, self.recorder);
-        let diagnostics = diagnostics.await.map_err(StartError::Diagnostics)?;
+        for controller in self.app.controllers() {
+            controller
+                .sharding_lease()
+                .map_or(Ok(()), |lease| lease.check())?;
+        }
+        task::check(self.app.tasks())?;
+        if let Some(name) = self.needs.others.ambiguous() {
+            return Err(StartError::Clusters(name));
+        }
+        if let Some(controller) = self.needs.others.sharded() {
+            return Err(StartError::ShardedElsewhere(controller.name().to_owned()));
+        }
+        let own = std::mem::take(&mut self.needs.metrics).finish()?;
         if needs_client && self.client.is_none() {
             return Err(StartError::NoClient);
         }
+        let (listen, recorder, client) = (self.listen, self.recorder, self.client.as_ref());
+        let diagnostics = Diagnostics::start(&self.app, readiness, listen, recorder, own, client);
+        let diagnostics = diagnostics.await?;
         self.client = self.client.map(|client| diagnostics.observe(client));
         for source in &mut self.needs.configuration {
             source.load(self.client.as_ref()).await?;

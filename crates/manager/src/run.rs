@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -17,9 +16,10 @@ use kubewright_server::Drain;
 use tokio::sync::oneshot;
 
 use crate::command::{
-    self, ApiServerFile, ApiServerFlags, ManifestFlags, RunFlags, Task, TlsVersion,
+    self, ApiServerFile, ApiServerFlags, ManifestFlags, PermissionFlags, RunFlags, Task, TlsVersion,
 };
 use crate::deployment::{self, FilesError};
+use crate::diagnostics::Diagnostics;
 use crate::recorder::Recorder;
 use crate::sentence::sentence;
 use crate::signals::Signals;
@@ -35,7 +35,7 @@ use crate::{App, Needs, Program, RunError, Serving, StartError, logging};
 ///   finishes requests and reconciles in progress first; a second signal ends it at once. A program that
 ///   works with objects of a cluster finds the cluster as kubectl does, or as a pod of it. `--listen` sets the address, `--certificates` names the
 ///   directory with the certificate, `--self-signed` makes one for the names given and
-///   `--write-ca` tells who signed it, and a program with [certificates of its own](App::certificates) needs neither, `--client-ca` has clients prove who they are, `--metrics-bind-address` serves metrics and health probes over plain HTTP (`--health-probe-bind-address` moves the probes to an address of their own), `--record` keeps every review in a directory for `kubewright replay`, `--log-format` and `--log-level` shape the log on standard
+///   `--write-ca` tells who signed it, and a program with [certificates of its own](App::certificates) needs neither, `--client-ca` has clients prove who they are, `--metrics-bind-address` serves metrics and health probes (`--health-probe-bind-address` moves the probes to an address of their own), `--record` keeps every review in a directory for `kubewright replay`, `--log-format` and `--log-level` shape the log on standard
 ///   error. As soon as it serves, it says `serving webhooks on https://<address>` on standard
 ///   output.
 /// * `manifests` prints everything that installs the program as YAML, in the order in which it is applied; see
@@ -136,6 +136,8 @@ enum CommandError {
         path: PathBuf,
         source: CertificateError,
     },
+    #[error("the program has no cluster and no fleet `{name}`: it has `{known}`")]
+    UnknownCluster { name: String, known: String },
     #[error(transparent)]
     Run(#[from] RunError),
     #[error("cannot find the cluster: neither a kubeconfig nor a service account leads to one")]
@@ -186,7 +188,12 @@ fn perform(
             return serve(program, &flags, output);
         }
         Task::Crds => print(&program.crds(), output)?,
-        Task::Permissions => print(&program.permissions(), output)?,
+        Task::Permissions(flags) => print(&permissions(&program, flags)?, output)?,
+        Task::Alerts => print(&program.alerts()?, output)?,
+        Task::Dashboard => {
+            let dashboard = program.dashboard()?;
+            writeln!(output, "{dashboard:#}").map_err(CommandError::Output)?;
+        }
         Task::Manifests(flags) => manifests(program, flags, options, output)?,
         Task::ApiServer(flags) => print(&api_server(flags), output)?,
         Task::Version => {
@@ -245,6 +252,17 @@ fn manifests(
         Some(files) => Ok(files.of(&installer.tree())?),
         None => print(&installer.manifests(), output),
     }
+}
+
+fn permissions(program: &Program, flags: PermissionFlags) -> Result<Manifests, CommandError> {
+    let Some(name) = flags.cluster else {
+        return Ok(program.permissions());
+    };
+    let unknown = || CommandError::UnknownCluster {
+        known: program.other_clusters().join("`, `"),
+        name: name.clone(),
+    };
+    program.cluster_permissions(&name).ok_or_else(unknown)
 }
 
 fn api_server(flags: ApiServerFlags) -> Manifests {
@@ -385,7 +403,7 @@ async fn serve_until_told<C: CertificateSource>(
             }
         })?;
     }
-    print_diagnostics(serving.metrics_addr(), serving.health_probe_addr(), output)?;
+    print_diagnostics(serving.diagnostics(), output)?;
     let address = serving.local_addr();
     writeln!(output, "serving webhooks on https://{address}").map_err(CommandError::Output)?;
     output.flush().map_err(CommandError::Output)?;
@@ -397,17 +415,23 @@ async fn serve_until_told<C: CertificateSource>(
     until_told(running, stop, &mut signals).await
 }
 
-fn print_diagnostics(
-    metrics: Option<SocketAddr>,
-    health_probes: Option<SocketAddr>,
-    output: Output<'_>,
-) -> Result<(), CommandError> {
-    if let Some(address) = metrics {
-        writeln!(output, "serving metrics on http://{address}").map_err(CommandError::Output)?;
-    }
-    if let Some(address) = health_probes {
-        writeln!(output, "serving health probes on http://{address}")
-            .map_err(CommandError::Output)?;
+fn print_diagnostics(diagnostics: &Diagnostics, output: Output<'_>) -> Result<(), CommandError> {
+    let served = diagnostics.addresses();
+    let scheme = |address| {
+        if address == served.metrics && diagnostics.are_secured() {
+            "https"
+        } else {
+            "http"
+        }
+    };
+    for (what, address) in [
+        ("metrics", served.metrics),
+        ("health probes", served.health_probes),
+    ] {
+        if let Some(at) = address {
+            let scheme = scheme(address);
+            writeln!(output, "serving {what} on {scheme}://{at}").map_err(CommandError::Output)?;
+        }
     }
     Ok(())
 }
@@ -416,7 +440,7 @@ fn print_diagnostics(
 async fn work_until_told(program: Program, output: Output<'_>) -> Result<ExitCode, CommandError> {
     let mut signals = Signals::listen().map_err(CommandError::System)?;
     let started = program.start().await?;
-    print_diagnostics(started.metrics_addr(), started.health_probe_addr(), output)?;
+    print_diagnostics(started.diagnostics(), output)?;
     writeln!(output, "running").map_err(CommandError::Output)?;
     output.flush().map_err(CommandError::Output)?;
     let (stop, stopped) = oneshot::channel();

@@ -10,8 +10,9 @@ use kubewright_webhook::Webhooks;
 
 use crate::App;
 use crate::background::Background;
+use crate::diagnostics::Diagnostics;
 use crate::error::RunError;
-use crate::tasks::Panicked;
+use crate::parts::Panicked;
 use crate::traces::Continued;
 
 /// A program that listens. Connections wait until [`run`](Self::run) is called. [`Program::bind`](crate::Program::bind) returns it.
@@ -92,7 +93,7 @@ impl Started {
     /// # }
     /// ```
     pub fn metrics_addr(&self) -> Option<SocketAddr> {
-        self.background.diagnostics_addrs().metrics
+        self.background.diagnostics().addresses().metrics
     }
 
     /// Returns the address of the health probes, if the program serves them over plain HTTP.
@@ -112,7 +113,11 @@ impl Started {
     /// # }
     /// ```
     pub fn health_probe_addr(&self) -> Option<SocketAddr> {
-        self.background.diagnostics_addrs().health_probes
+        self.background.diagnostics().addresses().health_probes
+    }
+
+    pub(crate) fn diagnostics(&self) -> &Diagnostics {
+        self.background.diagnostics()
     }
 
     /// Returns the readiness: whether all caches have synced.
@@ -194,12 +199,16 @@ impl<C: CertificateSource> Serving<C> {
 
     /// Returns the address of the metrics endpoint, if the program serves it.
     pub fn metrics_addr(&self) -> Option<SocketAddr> {
-        self.background.diagnostics_addrs().metrics
+        self.background.diagnostics().addresses().metrics
     }
 
     /// Returns the address of the health probes, if the program serves them over plain HTTP.
     pub fn health_probe_addr(&self) -> Option<SocketAddr> {
-        self.background.diagnostics_addrs().health_probes
+        self.background.diagnostics().addresses().health_probes
+    }
+
+    pub(crate) fn diagnostics(&self) -> &Diagnostics {
+        self.background.diagnostics()
     }
 
     /// Returns the CA certificates that clients have to trust.

@@ -44,6 +44,17 @@ pub(crate) fn are_on() -> bool {
     tracing::span_enabled!(target: "kubewright_manager::client", tracing::Level::DEBUG)
 }
 
+/// The trace that a span belongs to, if traces are on.
+pub(crate) fn trace_id(span: &Span) -> Option<String> {
+    #[cfg(feature = "otlp")]
+    return export::trace_id(span);
+    #[cfg(not(feature = "otlp"))]
+    {
+        let _ = span;
+        None
+    }
+}
+
 /// Has a call say which span it is made in.
 pub(crate) fn pass_on(span: &Span, headers: &mut HeaderMap) {
     #[cfg(feature = "otlp")]

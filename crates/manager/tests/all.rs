@@ -2,7 +2,9 @@
 
 #![cfg(test)]
 
+mod sharding;
 mod start;
+mod tasks;
 
 use std::time::Duration;
 

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use k8s_openapi::api::core::v1::Pod;
 use kubewright_controller::{Action, Cached, Context, Controller};
-use kubewright_manager::{App, Live, Needs, StartError};
+use kubewright_manager::metrics::{Counter, Gauge};
+use kubewright_manager::{App, Live, Members, Needs, StartError};
 use kubewright_manifests::Endpoint;
 use kubewright_webhook::{Change, Delete, Mutated, Review, Webhooks, mutating};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -131,6 +132,33 @@ async fn a_program_that_works_with_a_cluster_does_not_start_without_a_client() {
     assert!(program.needs_client());
     let refused = program.start().await.unwrap_err();
     assert!(matches!(refused, StartError::NoClient), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_program_does_not_start_with_two_fleets_of_one_name() {
+    let twice = |needs: &mut Needs| {
+        for selector in ["a", "b"] {
+            needs.fleet("west", Members::from_secrets(selector), |_| ());
+        }
+        App::new("census")
+    };
+    let refused = program(twice).start().await.unwrap_err();
+    let why = "cannot work in other clusters: two clusters or fleets are named `west`";
+    assert_eq!(refused.to_string(), why);
+}
+
+#[tokio::test]
+async fn a_program_does_not_start_with_a_sharded_controller_in_another_cluster() {
+    let reconcile = |_: Arc<Pod>, _: Context| async { Ok(Action::await_change()) };
+    let sharded = move |needs: &mut Needs| {
+        needs.fleet("west", Members::from_secrets("a"), move |cluster| {
+            cluster.controller(Controller::new("maps", reconcile).sharded(4));
+        });
+        App::new("census")
+    };
+    let refused = program(sharded).start().await.unwrap_err();
+    let why = "cannot share the objects of the controller `maps`: in other clusters one replica reconciles all of them; remove `sharded`";
+    assert_eq!(refused.to_string(), why);
 }
 
 #[tokio::test]
@@ -325,6 +353,51 @@ async fn probes_and_metrics_are_answered_on_a_port_of_their_own_from_the_start()
     );
     assert!(read(address, "/same").await.starts_with("HTTP/1.1 404"));
     running.abort();
+}
+
+#[tokio::test]
+async fn metrics_of_the_programs_own_are_on_the_page_of_all() {
+    let mut registered = None;
+    let started = program(|needs| {
+        let metrics = needs.metrics();
+        let taken: Counter = metrics.register("backups", "Number of backups", Counter::default());
+        let sizes =
+            metrics.register_family("size_bytes", "Size of a database", ["database"], || {
+                Gauge::<i64>::default()
+            });
+        registered = Some((taken, sizes));
+        App::new("keeper")
+    })
+    .metrics_bind_address(LOCAL)
+    .start()
+    .await
+    .unwrap();
+    let (taken, sizes) = registered.unwrap();
+    taken.inc();
+    sizes.with_label_values(["orders"]).set(70_000);
+    let page = read(started.metrics_addr().unwrap(), "/metrics").await;
+    for line in [
+        "# TYPE backups counter",
+        "backups_total 1",
+        "size_bytes{database=\"orders\"} 70000",
+        "# TYPE process_open_fds gauge",
+    ] {
+        assert!(page.contains(&format!("\n{line}\n")), "{page}");
+    }
+    assert!(page.ends_with("\n# EOF\n"), "{page}");
+    assert_eq!(page.matches("# EOF").count(), 1, "{page}");
+}
+
+#[tokio::test]
+async fn a_program_with_a_metric_that_cannot_be_registered_does_not_start() {
+    let refused = program(|needs| {
+        let _: Counter = needs
+            .metrics()
+            .register("workqueue_depth", "Depth", Counter::default());
+        App::new("keeper")
+    });
+    let error = refused.start().await.unwrap_err();
+    assert!(matches!(error, StartError::Metrics(_)), "{error}");
 }
 
 #[tokio::test]

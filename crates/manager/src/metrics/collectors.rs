@@ -53,6 +53,17 @@ impl Collector for Caches {
             let size = i64::try_from(follows.objects).unwrap_or(i64::MAX);
             ConstGauge::new(size).encode(metric.encode_family(&labels)?)?;
         }
+        let mut metric = encoder.encode_descriptor(
+            "kubewright_cache_not_served",
+            "Number of caches whose kind the API server does not serve, by kind",
+            None,
+            MetricType::Gauge,
+        )?;
+        for (kind, follows) in &follows {
+            let labels = [("kind", kind.as_str())];
+            let caches = i64::try_from(follows.not_served).unwrap_or(i64::MAX);
+            ConstGauge::new(caches).encode(metric.encode_family(&labels)?)?;
+        }
         let counters: [(_, _, Count); 3] = [
             ("lists", "Number of lists, by kind", |follows| follows.lists),
             ("watches", "Number of watches, by kind", |follows| {

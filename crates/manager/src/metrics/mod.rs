@@ -1,4 +1,6 @@
-//! What a program tells Prometheus about itself.
+//! What a program tells Prometheus: about itself, and what its own code counts.
+//!
+//! [`Needs::metrics`](crate::Needs::metrics) registers metrics of your own; this module has their types.
 //!
 //! Every label has a bounded number of values, whatever comes from outside: names of hooks and controllers are the program's
 //! own, and kinds that callers name are counted by name only as long as they are few.
@@ -15,22 +17,32 @@ use kubewright_server::{Counters, LiveIdentity};
 use kubewright_webhook::{Answered, Decision, Operation};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::EncodeLabelSet;
-use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::Counter;
+use prometheus_client::encoding::text::encode_eof;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 use tokio::sync::watch;
 
 mod certificates;
+mod clusters;
 mod collectors;
 mod queues;
+mod registry;
+mod tasks;
+
+pub use prometheus_client::metrics::counter::Counter;
+pub use prometheus_client::metrics::gauge::Gauge;
+pub use prometheus_client::metrics::histogram::{Histogram, exponential_buckets, linear_buckets};
+
+pub use self::registry::{Metric, MetricFamily, MetricsError, MetricsRegistry};
 
 use certificates::{Lives, Trusted};
+use clusters::Others;
 use collectors::{Caches, Configuration, Leads, Serves};
 use queues::Queues;
+pub(crate) use tasks::{TaskMetrics, TaskOutcome};
 
 use crate::client::Asked;
+use crate::cluster::Roster;
 use crate::configuration::State;
 use crate::process;
 use crate::trust::TrustStatus;
@@ -39,6 +51,8 @@ use crate::trust::TrustStatus;
 #[derive(Clone)]
 pub(crate) struct Metrics {
     registry: Arc<Mutex<Registry>>,
+    /// What the program's own code counts.
+    own: Arc<Registry>,
     reviews: Reviews,
     reconciles: Reconciles,
     calls: Calls,
@@ -113,7 +127,7 @@ struct VerbLabels {
 struct Kinds(Mutex<BTreeSet<String>>);
 
 impl Metrics {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(own: Arc<Registry>) -> Self {
         let mut registry = Registry::default();
         let reviews = Reviews::new(registry.sub_registry_with_prefix("kubewright"));
         let reconciles = Reconciles::new(&mut registry);
@@ -121,6 +135,7 @@ impl Metrics {
         registry.register_collector(Box::new(process::Usage));
         Self {
             registry: Arc::new(Mutex::new(registry)),
+            own,
             reviews,
             reconciles,
             calls,
@@ -131,7 +146,10 @@ impl Metrics {
     pub(crate) fn page(&self) -> String {
         let mut page = String::new();
         let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = encode(&mut page, &registry) {
+        let written = registry::write(&mut page, &registry)
+            .and_then(|()| registry::write(&mut page, &self.own))
+            .and_then(|()| encode_eof(&mut page));
+        if let Err(error) = written {
             tracing::error!(%error, "cannot write the metrics");
         }
         page
@@ -205,6 +223,19 @@ impl Metrics {
         reconciles.ended.get_or_create(&labels).inc();
     }
 
+    /// How many reconciles of a controller have ended in each way that occurred.
+    pub(crate) fn reconciles(&self, controller: &str) -> Vec<(&'static str, u64)> {
+        let ended = &self.reconciles.ended;
+        let count = |outcome: Outcome| {
+            let labels = ReconcileLabels {
+                controller: controller.to_owned(),
+                outcome: outcome.as_str(),
+            };
+            Some((outcome.as_str(), ended.get(&labels)?.get()))
+        };
+        Outcome::ALL.into_iter().filter_map(count).collect()
+    }
+
     /// Counts a call to the API server.
     pub(crate) fn asked(&self, asked: &Asked<'_>) {
         let labels = CallLabels {
@@ -228,6 +259,12 @@ impl Metrics {
         self.collect(Queues(meters));
     }
 
+    /// Tells of the tasks of these names, too.
+    pub(crate) fn tasks<'a>(&self, names: impl Iterator<Item = &'a str>) -> TaskMetrics {
+        let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        TaskMetrics::new(&mut registry, names)
+    }
+
     /// Tells whether the program leads, too.
     pub(crate) fn election(&self, lease: &str, guard: LeaderGuard) {
         self.collect(Leads {
@@ -239,6 +276,11 @@ impl Metrics {
     /// Tells how many objects the caches hold, too.
     pub(crate) fn caches(&self, informers: Informers) {
         self.collect(Caches(informers));
+    }
+
+    /// The other clusters that the program works in.
+    pub(crate) fn clusters(&self, roster: Roster) {
+        self.collect(Others(roster));
     }
 
     /// Tells how it goes with the configuration, too.

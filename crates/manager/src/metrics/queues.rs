@@ -16,6 +16,7 @@ pub(super) struct Queues(pub(super) Vec<Meter>);
 
 type Gauge = fn(&Load) -> f64;
 type Counter = fn(&Load) -> u64;
+type Time = fn(&Load) -> f64;
 
 const GAUGES: [(&str, &str, Option<Unit>, Gauge); 5] = [
     (
@@ -63,6 +64,25 @@ const COUNTERS: [(&str, &str, Counter); 2] = [
     ),
 ];
 
+const TIMES: [(&str, &str, Time); 1] = [(
+    "kubewright_reconcile_rate_limited",
+    "Time for which the rate limit alone kept objects in the work queue",
+    |load| load.rate_limited.as_secs_f64(),
+)];
+
+const SHARDS: [(&str, &str, Gauge); 2] = [
+    (
+        "kubewright_shards",
+        "Number of shards of a sharded controller, over all replicas",
+        |load| number(load.shards),
+    ),
+    (
+        "kubewright_shards_held",
+        "Number of shards that this replica holds",
+        |load| number(load.shards_held),
+    ),
+];
+
 impl Collector for Queues {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let loads: Vec<(&str, Load)> = self
@@ -78,8 +98,25 @@ impl Collector for Queues {
                 gauge.encode(metric.encode_family(&labels(controller))?)?;
             }
         }
+        let sharded = loads.iter().filter(|(_, load)| load.shards > 0);
+        let sharded: Vec<_> = sharded.collect();
+        for (name, help, read) in SHARDS.iter().filter(|_| !sharded.is_empty()) {
+            let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for (controller, load) in &sharded {
+                let gauge = ConstGauge::new(read(load));
+                gauge.encode(metric.encode_family(&labels(controller))?)?;
+            }
+        }
         for (name, help, read) in &COUNTERS {
             let mut metric = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            for (controller, load) in &loads {
+                let counter = ConstCounter::new(read(load));
+                counter.encode(metric.encode_family(&labels(controller))?)?;
+            }
+        }
+        for (name, help, read) in &TIMES {
+            let unit = Some(&Unit::Seconds);
+            let mut metric = encoder.encode_descriptor(name, help, unit, MetricType::Counter)?;
             for (controller, load) in &loads {
                 let counter = ConstCounter::new(read(load));
                 counter.encode(metric.encode_family(&labels(controller))?)?;

@@ -98,7 +98,7 @@ async fn review(webhooks: &Webhooks, kind: &str, spec: &str) {
 }
 
 fn watched() -> (Metrics, Webhooks) {
-    let metrics = Metrics::new();
+    let metrics = Metrics::new(Arc::default());
     let webhooks = Webhooks::new("policy.example.com").with(validating("hosts", no_hosts));
     let told = metrics.clone();
     webhooks.observe(move |answered| told.answered(answered));
@@ -133,7 +133,7 @@ async fn reviews_are_counted_by_how_they_ended() {
 
 #[tokio::test]
 async fn decisions_without_effect_are_counted_apart() {
-    let metrics = Metrics::new();
+    let metrics = Metrics::new(Arc::default());
     let hook = validating("hosts", no_hosts).shadow();
     let webhooks = Webhooks::new("policy.example.com").with(hook);
     let told = metrics.clone();
@@ -161,7 +161,7 @@ async fn what_callers_name_cannot_make_a_page_grow_without_end() {
 
 #[test]
 fn a_configuration_that_cannot_be_used_is_told() {
-    let metrics = Metrics::new();
+    let metrics = Metrics::new(Arc::default());
     let (mut source, _live) = Source::yaml("words.yaml".to_owned(), vec!["default".to_owned()]);
     metrics.configuration(vec![source.state()]);
     source.take(Seen::Content(b"[one]".to_vec()));
@@ -186,7 +186,7 @@ fn a_configuration_that_cannot_be_used_is_told() {
 
 #[test]
 fn reconciles_the_process_and_leadership_are_told() {
-    let metrics = Metrics::new();
+    let metrics = Metrics::new(Arc::default());
     metrics.caches(Informers::new());
     for outcome in [Outcome::Done, Outcome::Done, Outcome::Failed] {
         metrics.count_reconcile(

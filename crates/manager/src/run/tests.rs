@@ -402,3 +402,28 @@ rules:
 "
     );
 }
+
+#[test]
+fn permissions_in_another_cluster_are_printed_apart() {
+    let courier = |_: NoOptions, needs: &mut Needs| {
+        let stale: Deleter<ConfigMap> = needs.cluster("east").deleter();
+        drop(stale);
+        App::new("courier")
+    };
+    let printed = |line: &[&str]| {
+        let mut text = Vec::new();
+        let ended = execute(line.iter().map(OsString::from), courier, &mut text);
+        ended.map(|_| String::from_utf8(text).unwrap())
+    };
+    let here = printed(&["courier", "permissions"]).unwrap();
+    assert!(here.contains("resourceNames:\n  - east"), "{here}");
+    assert!(!here.contains("configmaps"), "{here}");
+    let east = printed(&["courier", "permissions", "--cluster", "east"]).unwrap();
+    assert!(east.contains("configmaps"), "{east}");
+    assert!(!east.contains("secrets"), "{east}");
+    let none = printed(&["courier", "permissions", "--cluster", "west"]).unwrap_err();
+    assert_eq!(
+        none.to_string(),
+        "the program has no cluster and no fleet `west`: it has `east`"
+    );
+}

@@ -12,7 +12,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use opentelemetry::context::ContextGuard;
 use opentelemetry::propagation::TextMapPropagator;
-use opentelemetry::trace::TracerProvider as _;
+use opentelemetry::trace::{TraceContextExt as _, TraceId, TracerProvider as _};
 use opentelemetry::{Context, KeyValue};
 use opentelemetry_http::{Bytes, HeaderExtractor, HeaderInjector, HttpClient, HttpError};
 use opentelemetry_otlp::{SpanExporter, WithExportConfig, WithHttpConfig};
@@ -137,6 +137,12 @@ pub(super) fn parent(headers: &HeaderMap) -> Option<Context> {
 
 pub(super) fn attach(parent: Context) -> ContextGuard {
     parent.attach()
+}
+
+pub(super) fn trace_id(span: &Span) -> Option<String> {
+    let context = span.context();
+    let trace = context.span().span_context().trace_id();
+    (trace != TraceId::INVALID).then(|| trace.to_string())
 }
 
 pub(super) fn pass_on(span: &Span, headers: &mut HeaderMap) {

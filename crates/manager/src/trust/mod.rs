@@ -25,7 +25,7 @@ pub(crate) use status::TrustStatus;
 pub(crate) use target::Target;
 pub(crate) use wanted::Wanted;
 
-use crate::tasks::Tasks;
+use crate::parts::Parts;
 pub(crate) use publish::Publish;
 use publisher::Publisher;
 
@@ -42,7 +42,7 @@ impl Publishing {
         program: &Arc<str>,
         targets: Vec<Target>,
         recorder: &EventRecorder,
-        tasks: &mut Tasks,
+        parts: &mut Parts,
     ) -> Self {
         let wanted = watch::Sender::new(None);
         let status = TrustStatus::of(targets);
@@ -55,15 +55,15 @@ impl Publishing {
                 wanted: wanted.subscribe(),
                 recorder: recorder.clone(),
             };
-            tasks.spawn("the publication of trust", publisher.run());
+            parts.spawn("the publication of trust", publisher.run());
         }
         Self { status, wanted }
     }
 
     /// Publishes the CA of a server's certificate to every object, now and after each renewal.
-    pub(crate) fn follow(self, publish: Publish, identity: LiveIdentity, tasks: &mut Tasks) {
+    pub(crate) fn follow(self, publish: Publish, identity: LiveIdentity, parts: &mut Parts) {
         self.status.serves(identity.clone());
-        tasks.spawn("the publication of trust", async move {
+        parts.spawn("the publication of trust", async move {
             let follow = identity.follow(|identity| {
                 let wanted = match &publish {
                     Publish::Trust => Wanted::trust(identity.trust().clone()),
@@ -85,10 +85,10 @@ impl Publishing {
         self,
         client: Client,
         mut trust: watch::Receiver<Option<Trust>>,
-        tasks: &mut Tasks,
+        parts: &mut Parts,
     ) -> Objects {
         let Self { status, wanted } = self;
-        tasks.spawn("the publication of trust", async move {
+        parts.spawn("the publication of trust", async move {
             loop {
                 let now = trust.borrow_and_update().clone();
                 wanted.send_replace(now.map(Wanted::of_rotation));
