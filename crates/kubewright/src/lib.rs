@@ -6,12 +6,14 @@ pub mod guide;
 pub mod prelude;
 
 pub use kubewright_manager::{
-    App, ConfigurationError, Live, Needs, Program, RunError, ScopedNeeds, Serving, StartError,
-    Started, run, run_with,
+    App, ClusterNeeds, ClusterState, ConfigurationError, Cron, CronError, DynamicNeeds, Fleet,
+    Kubeconfig, Live, Members, Needs, Program, RunError, RunTask, ScopedNeeds, Serving, StartError,
+    Started, Task, TaskContext, TaskError, run, run_with,
 };
 
 pub use kubewright_certificates as certificates;
 pub use kubewright_controller as controller;
+pub use kubewright_manager::metrics;
 pub use kubewright_manifests as manifests;
 #[cfg(feature = "policies")]
 pub use kubewright_policy as policy;
@@ -23,6 +25,6 @@ pub use kubewright_webhook as webhook;
 
 /// The README's examples run, too.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../repository.md")]
 #[derive(Debug)]
 pub struct Readme;

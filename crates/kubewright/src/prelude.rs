@@ -10,11 +10,11 @@
 pub use kube_core::{DynamicObject, PartialObjectMeta, ResourceExt};
 pub use kubewright_certificates::SharedAuthority;
 pub use kubewright_controller::{
-    Action, Applier, Cached, Controller, CreateOrUpdate, Deleter, Finalizer, LeaderElection,
-    ObjectRef, OperationResult, Predicate, Reader, Reconcile, Recorder, StatusWriter, Writer,
-    owned, related, set_condition,
+    Action, Adopter, Applier, Cached, Controller, CreateOrUpdate, Deleter, Finalizer, Index,
+    LeaderElection, ObjectRef, OperationResult, Ownership, Predicate, Reader, Reconcile, Recorder,
+    StatusWriter, Trigger, Writer, owned, related, set_condition,
 };
-pub use kubewright_manager::{App, Live, Needs};
+pub use kubewright_manager::{App, Live, Needs, RunTask, Task, TaskContext};
 pub use kubewright_manifests::Install;
 #[cfg(feature = "policies")]
 pub use kubewright_policy::Policy;

@@ -251,6 +251,52 @@ const CONTROLLERS: &[Row] = &[
     ),
 ];
 
+const TASKS: &[Row] = &[
+    (
+        "Pauses after a run that failed",
+        Source("manager/src/task/declared.rs", "DEFAULT_BACKOFF"),
+        "`Task::retry`",
+    ),
+    (
+        "How long a run lasts whose failure is the first one again",
+        Source("manager/src/task/runner.rs", "STEADY"),
+        "",
+    ),
+    (
+        "How soon a schedule notices that the clock was set",
+        Source("manager/src/task/timing.rs", "LOOK_AT_THE_CLOCK"),
+        "",
+    ),
+];
+
+const CLUSTERS: &[Row] = &[
+    (
+        "How often an API server that answers is asked again whether it does",
+        Source("manager/src/cluster/health.rs", "PERIOD"),
+        "",
+    ),
+    (
+        "How long it has for its answer",
+        Source("manager/src/cluster/health.rs", "PATIENCE"),
+        "",
+    ),
+    (
+        "How long controllers of a cluster that leaves have for what they have begun",
+        Source("manager/src/cluster/member.rs", "GRACE"),
+        "",
+    ),
+    (
+        "The largest kubeconfig",
+        Source("manager/src/cluster/access.rs", "LARGEST"),
+        "",
+    ),
+    (
+        "Clusters with metrics of their own",
+        Source("manager/src/metrics/clusters.rs", "MOST_CLUSTERS"),
+        "",
+    ),
+];
+
 const CACHES: &[Row] = &[
     (
         "Objects that are listed at once",
@@ -457,6 +503,8 @@ fn the_page_of_the_guide_has_the_defaults_that_hold() {
         ),
         ("Certificates", CERTIFICATES),
         ("Controllers and elections", CONTROLLERS),
+        ("Tasks", TASKS),
+        ("Other clusters", CLUSTERS),
         ("Caches, files and Events", CACHES),
         ("An installed program", INSTALLATION),
         ("Tests", TESTS),

@@ -21,37 +21,62 @@ pub(crate) async fn of_program(
     program: &Program,
     way: &WayLayer,
 ) -> (Client, Arc<Ledger>) {
+    let (name, namespace) = (program.app().name(), host.namespace());
+    let bindings = program.bindings(&namespace, name);
+    let (token, roles) = grant(host, name, program.permissions(), bindings).await;
+    let user = user(&namespace, name);
+    let upkeep = all_at_home(program.upkeep_permissions(), &namespace);
+    let ledger = Arc::new(Ledger::new(name, &user, &roles, &upkeep));
+    let client = host.client_of_account(&token, way, &WitnessLayer(ledger.clone()));
+    (client, ledger)
+}
+
+/// Makes a service account with these roles, and returns a token of it.
+pub(crate) async fn with_roles(
+    host: &Host,
+    name: &str,
+    roles: Manifests,
+    bindings: Manifests,
+) -> String {
+    grant(host, name, roles, bindings).await.0
+}
+
+async fn grant(
+    host: &Host,
+    name: &str,
+    roles: Manifests,
+    bindings: Manifests,
+) -> (String, Vec<Value>) {
     let admin = Admin {
         host,
         client: host.client(None),
     };
-    let (name, namespace) = (program.app().name(), host.namespace());
-    let at_home = |manifests: Manifests| {
-        let objects = manifests.into_iter();
-        objects
-            .map(|object| at_home(object, &namespace))
-            .collect::<Vec<_>>()
-    };
-    let roles = at_home(program.permissions());
+    let namespace = host.namespace();
+    let roles = all_at_home(roles, &namespace);
     admin.make(&service_account(&namespace, name)).await;
     for role in &roles {
         if let Some(namespace) = role["metadata"]["namespace"].as_str() {
             admin.make_sure_of_namespace(namespace).await;
         }
     }
-    let bindings = at_home(program.bindings(&namespace, name));
+    let bindings = all_at_home(bindings, &namespace);
     for object in roles.iter().chain(&bindings) {
         admin.make(&host.renamed(object)).await;
     }
-    let user = format!("system:serviceaccount:{namespace}:{name}");
+    let user = user(&namespace, name);
     for role in &roles {
         admin.wait_for(role, &user).await;
     }
-    let token = admin.token(&namespace, name).await;
-    let upkeep = at_home(program.upkeep_permissions());
-    let ledger = Arc::new(Ledger::new(name, &user, &roles, &upkeep));
-    let client = host.client_of_account(&token, way, &WitnessLayer(ledger.clone()));
-    (client, ledger)
+    (admin.token(&namespace, name).await, roles)
+}
+
+fn user(namespace: &str, name: &str) -> String {
+    format!("system:serviceaccount:{namespace}:{name}")
+}
+
+fn all_at_home(manifests: Manifests, namespace: &str) -> Vec<Value> {
+    let objects = manifests.into_iter();
+    objects.map(|object| at_home(object, namespace)).collect()
 }
 
 /// A role that names no namespace belongs to that of the program.

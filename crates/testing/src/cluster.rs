@@ -444,6 +444,12 @@ impl TestCluster {
     }
 }
 
+impl TestCluster {
+    pub(crate) fn host(&self) -> &Host {
+        &self.running.host
+    }
+}
+
 impl Running {
     fn unused_permissions(&self) -> Vec<String> {
         let ledgers = self.ledgers.iter();

@@ -18,6 +18,7 @@ mod eventually;
 mod faults;
 mod host;
 mod isolation;
+mod member;
 mod outcome;
 mod permissions;
 mod policies;
@@ -46,6 +47,7 @@ pub use kubewright_apiserver::{
     Terminal, TerminalSize, Workloads,
 };
 pub use kubewright_webhook::Recording;
+pub use member::{Link, TestMember};
 pub use outcome::{Denied, Outcome};
 pub use recorded::{Changed, recordings, replay};
 pub use round_trips::{RoundTrips, round_trips};

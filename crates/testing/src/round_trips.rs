@@ -20,8 +20,8 @@ use crate::schemas::{Generator, smaller};
 ///
 /// ```
 /// # mod kube { pub use ::kube::core; }
-#[doc = include_str!("../../webhook/src/convert/widgets.md")]
-#[doc = include_str!("../../webhook/src/convert/renamed.md")]
+#[doc = include_str!("widgets.md")]
+#[doc = include_str!("renamed.md")]
 ///
 /// # fn main() {
 /// use kubewright_testing::round_trips;
@@ -43,7 +43,7 @@ pub fn round_trips(conversion: impl Into<Conversion>) {
 ///
 /// ```
 /// # mod kube { pub use ::kube::core; }
-#[doc = include_str!("../../webhook/src/convert/widgets.md")]
+#[doc = include_str!("widgets.md")]
 /// # renamed!(); fn main() {
 /// use kubewright_testing::RoundTrips;
 /// use kubewright_webhook::converting;

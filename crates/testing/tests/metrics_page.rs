@@ -8,7 +8,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kubewright_certificates::SharedAuthority;
 use kubewright_controller::{Action, Cached, Context, Controller, Error};
-use kubewright_manager::{App, Live, Needs, Program};
+use kubewright_manager::{App, Live, Needs, Program, Task, TaskContext};
 use kubewright_manifests::Endpoint;
 use kubewright_testing::{Server, TestCluster, eventually, yaml};
 use kubewright_webhook::{Change, Mutated, Review, Webhooks, mutating};
@@ -25,7 +25,7 @@ What a program tells Prometheus; this page is made from the `/metrics` of a prog
 the port. Times are in seconds and sizes in bytes, as their names say. A counter is queried by the name in this table; a histogram has `NAME_bucket`, `NAME_count` and `NAME_sum`.
 
 What a program does not have, such as controllers, it tells nothing of. Labels hold names that the program chose, or one of a few
-words: no name of an object that others have made, no user and no path. Of the kinds that callers name, the first 64 are counted by
+words: no user, no path, and no name of an object that others have made, but for the clusters of a fleet. Of the kinds that callers name, the first 64 are counted by
 name and the rest as `other`.
 
 | metric | type | labels | |
@@ -33,10 +33,14 @@ name and the rest as `other`.
 ";
 
 /// What the labels say.
-const LABELS: [(&str, &str); 16] = [
+const LABELS: [(&str, &str); 19] = [
     (
         "certificate",
         "`server`, or `authority` where the program has one of its own",
+    ),
+    (
+        "cluster",
+        "The name of another cluster: of the first hundred by name",
     ),
     ("code", "The status of an answer; `<error>` where none came"),
     ("controller", "The name of a controller"),
@@ -65,7 +69,7 @@ const LABELS: [(&str, &str); 16] = [
     ("operation", "`CREATE`, `UPDATE`, `DELETE` or `CONNECT`"),
     (
         "outcome",
-        "How a reconcile ended: `done`, `again`, `gone`, `failed`, `panicked` or `terminal`; of a configuration `used` or `refused`",
+        "How a reconcile ended: `done`, `again`, `gone`, `failed`, `panicked` or `terminal`; of a task also `cut`; of a configuration `used` or `refused`",
     ),
     (
         "phase",
@@ -75,6 +79,11 @@ const LABELS: [(&str, &str); 16] = [
         "place",
         "Where a configuration is: a file, or a key of a ConfigMap",
     ),
+    (
+        "state",
+        "Of another cluster: `connecting`, `ready` or `unreachable`",
+    ),
+    ("task", "The name of a task"),
     (
         "verb",
         "What was asked of the API server, such as `get`, `list` or `watch`",
@@ -99,6 +108,7 @@ async fn team(change: Change<Pod>, _: Review) -> Mutated<Pod> {
 fn app(needs: &mut Needs) -> App {
     let settings: Live<Vec<String>> = needs.config_map("settings", "names.yaml", Vec::new());
     let maps: Cached<ConfigMap> = needs.cached();
+    drop(needs.cluster("east").cached::<ConfigMap>());
     let look = move |_: Arc<ConfigMap>, _: Context| {
         let _held = (settings.current(), maps.clone());
         std::future::ready(Ok::<_, Error>(Action::await_change()))
@@ -106,7 +116,11 @@ fn app(needs: &mut Needs) -> App {
     App::new("everything")
         .webhooks(Webhooks::new("example.com").with(mutating("team", team)))
         .certificates(SharedAuthority::in_secret("everything-certs").for_service("everything"))
-        .controller(Controller::new("maps", look))
+        .controller(Controller::new("maps", look.clone()))
+        .controller(Controller::new("more-maps", look).sharded(4))
+        .task(Task::on_leader("report", |_: TaskContext| {
+            std::future::ready(Ok(()))
+        }))
         .leader_election("everything")
 }
 

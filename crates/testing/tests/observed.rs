@@ -102,6 +102,7 @@ async fn queues_reconciles_calls_caches_and_elections_are_counted_by_the_names_o
         "workqueue_unfinished_work_seconds",
         "workqueue_longest_running_processor_seconds",
         "kubewright_reconcile_workers_active",
+        "kubewright_reconcile_rate_limited_seconds_total",
     ] {
         assert!(series.contains_key(&queue(name)), "{name}: {series:#?}");
     }
