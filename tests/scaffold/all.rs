@@ -5,9 +5,12 @@
 mod cases;
 mod combinations;
 mod command;
+mod containerfile;
 mod deployed;
 mod folder;
 mod images;
 mod programs;
 mod refusals;
+mod registry;
 mod tutorial;
+mod updates;

@@ -41,6 +41,18 @@ pub(crate) fn succeeds(folder: &Path, arguments: &[&str]) -> Output {
     output
 }
 
+/// Runs a command, and insists that it succeeds.
+pub(crate) fn completes(command: &mut Command) -> Output {
+    let output = command.output().expect("the program can be run");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{command:?} failed:\n{said}\n{}",
+        errors(&output)
+    );
+    output
+}
+
 /// What a command said to the person.
 pub(crate) fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()

@@ -13,7 +13,9 @@ use crate::deployed;
 
 /// The cases whose programs are built, unless `KUBEWRIGHT_THOROUGH` has all of them built. Together they have everything that is
 /// ever made; the last one has what all of them depend on, so that it can be built alone without building that again.
-const PROGRAMS: [&str; 4] = [
+const PROGRAMS: [&str; 6] = [
+    "controllers",
+    "tasks-and-policies",
     "validating-built-in",
     "external-both",
     "groups",

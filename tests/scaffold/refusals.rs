@@ -241,9 +241,80 @@ fn a_kind_has_one_controller() {
         "create api --group police --version v2 --kind WhiteList --controller",
     );
     assert!(
-        said.contains("WhiteList has a controller already, for v1"),
+        said.contains("WhiteList has a controller already, for v1")
+            && said.contains("name a second controller with --controller-name"),
         "{said}"
     );
+}
+
+#[test]
+fn a_name_is_that_of_one_controller() {
+    let known = format!("{API} --controller-name cleaner");
+    let said = refused(
+        &[INIT, &known],
+        "create api --group core --version v1 --kind Pod --no-resource --controller-name cleaner",
+    );
+    assert!(
+        said.contains("there is a controller cleaner already, of the kind WhiteList")
+            && said.contains("hint: choose another name with --controller-name"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_object_in_a_namespace_owns_nothing_outside_of_it() {
+    let said = refused(
+        &[INIT, API],
+        "create api --group ship --version v1 --kind Harbor --namespaced=false --owner WhiteList",
+    );
+    assert!(
+        said.contains("a WhiteList is in a namespace and cannot own a Harbor, which is not"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_file_that_exists_is_overwritten_by_force_alone() {
+    let folder = tempfile::tempdir().expect("there is room for a project");
+    let folder = folder.path();
+    let run = |command: &str| kubewright(folder, &command.split(' ').collect::<Vec<_>>());
+    let api = format!("{API} --controller");
+    for command in [
+        INIT,
+        &api,
+        "create webhook --kind WhiteList --defaulting --validating",
+    ] {
+        assert!(run(command).status.success());
+    }
+    let made = read(folder);
+    let files = [
+        "src/api/police/v1/white_list.rs",
+        "src/controllers/white_list.rs",
+        "src/webhooks/white_list.rs",
+    ];
+    for file in files {
+        std::fs::write(folder.join(file), "// Mine.\n").expect("it can be written");
+    }
+    let forced = run(&format!("{api} --force"));
+    assert_eq!(
+        errors(&forced),
+        "overwriting src/api/police/v1/white_list.rs\noverwriting src/controllers/white_list.rs\n\
+         next: make it yours, then `cargo test`\n"
+    );
+    let forced = run("create webhook --kind WhiteList --validating --force");
+    assert!(errors(&forced).starts_with("overwriting src/webhooks/white_list.rs\nnext"));
+    assert_eq!(difference(&made, &read(folder)), "", "as it was made");
+
+    // A file that the record does not know.
+    let pod = "create webhook --kind Pod --validating";
+    std::fs::write(folder.join("src/controllers/pod.rs"), "// Mine.\n").expect("it is written");
+    let controlled = "create api --group core --version v1 --kind Pod --no-resource --controller";
+    assert_eq!(
+        errors(&run(controlled)),
+        "error: src/controllers/pod.rs exists already\nhint: pass --force to overwrite it, or move it away\n"
+    );
+    assert!(run(pod).status.success());
+    assert!(run(&format!("{controlled} --force")).status.success());
 }
 
 #[test]
@@ -312,4 +383,47 @@ fn what_is_no_text_is_not_replaced() {
     assert!(errors(&output).contains("README.md is there, and is no text file"));
     let files: Vec<_> = folder.read_dir().expect("it is there").collect();
     assert_eq!(files.len(), 1, "nothing else is written");
+}
+
+#[test]
+fn a_task_has_one_schedule_that_comes() {
+    for (command, why) in [
+        (
+            vec!["create", "task", "report", "--cron", "0 25 * * *"],
+            "the hour `25`: 25 is not between 0 and 23",
+        ),
+        (
+            vec!["create", "task", "report", "--every", "5"],
+            "`5` is no period such as 90s, 5m or 1h30m",
+        ),
+        (
+            vec![
+                "create", "task", "report", "--every", "5m", "--cron", "@daily",
+            ],
+            "cannot be used with",
+        ),
+    ] {
+        let folder = tempfile::tempdir().expect("there is room for a project");
+        let said = errors(&kubewright(folder.path(), &command));
+        assert!(said.contains(why), "{said}");
+    }
+    let every = "create task report --every 5m";
+    let said = refused(&[INIT, every], "create task report --every 10m");
+    assert_eq!(
+        said,
+        "error: there is a task report with other times\n\
+         hint: change it in src/tasks/report.rs, or pass --force to create it anew\n"
+    );
+}
+
+#[test]
+fn a_policy_is_for_one_kind() {
+    let said = refused(
+        &[INIT, "create policy images --kind Pod"],
+        "create policy images --kind Service",
+    );
+    assert!(
+        said.contains("there is a policy images already, for the kind Pod"),
+        "{said}"
+    );
 }

@@ -11,6 +11,7 @@ mod dev;
 mod doctor;
 mod edit;
 mod init;
+mod inspect;
 mod install;
 mod manifests;
 mod project;
@@ -18,6 +19,7 @@ mod replay;
 mod run;
 mod test;
 mod test_policy;
+mod update;
 mod version;
 
 use std::sync::Arc;
@@ -39,14 +41,16 @@ pub(crate) struct CommandLine {
 pub(crate) enum Command {
     /// Creates a project.
     Init(init::Arguments),
-    /// Adds an API or a webhook to a project.
+    /// Adds an API, a webhook, a task or a policy to a project.
     #[command(subcommand)]
     Create(create::Arguments),
-    /// Deletes an API or a webhook of a project.
+    /// Deletes an API, a webhook, a task or a policy of a project.
     #[command(subcommand)]
     Delete(delete::Arguments),
     /// Edits the settings of a project.
     Edit(edit::Arguments),
+    /// Updates a project to the version of this command.
+    Update(update::Arguments),
     /// Generates the install manifests of a program.
     Manifests(manifests::Arguments),
     /// Runs a program against an embedded API server and shows every admission review.
@@ -77,6 +81,8 @@ pub(crate) enum Command {
     Undeploy(install::Undeploy),
     /// Diagnoses the webhooks of the current context: reachability, TLS trust and lockouts.
     Doctor(doctor::Arguments),
+    /// Looks inside running programs: caches, queues, reconciles, errors, tasks, certificates and reviews.
+    Inspect(Box<inspect::Arguments>),
     /// Prints the shell completion script.
     Completions(completions::Arguments),
     /// Prints the versions of this command and of the Kubernetes API that it serves.
@@ -96,6 +102,7 @@ impl Command {
             Self::Deploy(arguments) => arguments.json(),
             Self::Undeploy(arguments) => arguments.json(),
             Self::Doctor(arguments) => arguments.json(),
+            Self::Inspect(arguments) => arguments.json(),
             Self::Replay(arguments) => arguments.json(),
             Self::Version(arguments) => arguments.json(),
             _ => false,
@@ -108,6 +115,7 @@ impl Command {
             Self::Create(arguments) => create::run(ui, arguments),
             Self::Delete(arguments) => delete::run(ui, arguments),
             Self::Edit(arguments) => edit::run(ui, &arguments),
+            Self::Update(arguments) => update::run(ui, &arguments),
             Self::Manifests(arguments) => manifests::run(ui, arguments),
             Self::Dev(arguments) => dev::run(ui, &arguments),
             Self::Run(arguments) => run::run(ui, &arguments),
@@ -123,6 +131,7 @@ impl Command {
             Self::Deploy(arguments) => install::deploy(ui, &arguments),
             Self::Undeploy(arguments) => install::undeploy(ui, &arguments),
             Self::Doctor(arguments) => doctor::run(ui, &arguments),
+            Self::Inspect(arguments) => inspect::run(ui, &arguments),
             Self::Completions(arguments) => {
                 completions::run(ui, &arguments, CommandLine::command())
             }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 #[cfg(test)]
 pub(crate) use self::finding::Check;
 pub(crate) use self::finding::{Finding, Weight};
+pub(crate) use self::trust::read as read_bundle;
 use crate::failure::Outcome;
 
 /// One webhook with everything that was found out about it.
@@ -39,14 +40,21 @@ impl Examined {
 }
 
 /// A webhook, with the object that makes the API server call it.
-struct Known {
+pub(crate) struct Known {
+    name: String,
     configuration: String,
     webhook: Value,
-    is_meant: bool,
 }
 
-/// Examines every webhook, or those of the configurations and definitions with these names.
-pub(crate) async fn examine(client: &Client, names: &[String]) -> Outcome<Vec<Examined>> {
+impl Known {
+    /// Where the API server calls it, and whom it trusts there.
+    pub(crate) fn client_config(&self) -> &Value {
+        &self.webhook["clientConfig"]
+    }
+}
+
+/// Returns every webhook of a cluster.
+pub(crate) async fn webhooks(client: &Client) -> Outcome<Vec<Known>> {
     let mut webhooks = Vec::new();
     for (group, kind) in CALLERS {
         let kind = GroupVersionKind::gvk(group, "v1", kind);
@@ -55,19 +63,23 @@ pub(crate) async fn examine(client: &Client, names: &[String]) -> Outcome<Vec<Ex
         let found = found.with_context(|| format!("cannot list {}s", kind.kind))?;
         for object in found.items {
             let name = object.metadata.name.unwrap_or_default();
-            webhooks.extend(
-                called(&name, &object.data)
-                    .into_iter()
-                    .map(|webhook| Known {
-                        configuration: format!("{} {name}", kind.kind),
-                        webhook,
-                        is_meant: names.is_empty() || names.contains(&name),
-                    }),
-            );
+            let called = called(&name, &object.data).into_iter();
+            webhooks.extend(called.map(|webhook| Known {
+                configuration: format!("{} {name}", kind.kind),
+                name: name.clone(),
+                webhook,
+            }));
         }
     }
+    Ok(webhooks)
+}
+
+/// Examines every webhook, or those of the configurations and definitions with these names.
+pub(crate) async fn examine(client: &Client, names: &[String]) -> Outcome<Vec<Examined>> {
+    let webhooks = webhooks(client).await?;
+    let is_meant = |known: &&Known| names.is_empty() || names.contains(&known.name);
     let mut examined = Vec::new();
-    for known in webhooks.iter().filter(|known| known.is_meant) {
+    for known in webhooks.iter().filter(is_meant) {
         let webhook = &known.webhook;
         let others = webhooks.iter().map(|other| &other.webhook);
         let mut findings = trust::findings(webhook, others);

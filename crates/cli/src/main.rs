@@ -10,6 +10,7 @@ mod doctor;
 mod etcd;
 mod failure;
 mod files;
+mod inspect;
 mod output;
 mod ownership;
 #[cfg(test)]

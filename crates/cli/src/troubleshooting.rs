@@ -17,7 +17,9 @@ Search this page for the message that you have. Where there is no message, look 
 2. The log of the program has the cause of every failure: `kubectl logs --namespace teams-system deployment/teams`, with the name of your
    program. `--log-level debug` adds the causes of denials.
 3. `kubectl get events --namespace teams-system` has what a controller, a Deployment or the rotation of certificates reports.
-4. In a test or with `kubewright dev`, the log is on standard error. The embedded API server answers in the words of a real one.
+4. `kubewright inspect` shows what a program with secured metrics is doing: the objects that wait or fail, with their last errors
+   ([Looking inside](observability.md#looking-inside)).
+5. In a test or with `kubewright dev`, the log is on standard error. The embedded API server answers in the words of a real one.
 
 In a message, `…` is the part that differs from case to case.
 
@@ -99,6 +101,7 @@ If a webhook blocks its own repair, delete its configuration: `kubectl delete va
 | `cannot serve without a certificate: the program has no authority of its own` | The program has webhooks, and neither `App::certificates` nor a flag says by which certificate | Add `.certificates(SharedAuthority::in_secret(…).for_service(…))`, or pass `--certificates` or `--self-signed` |
 | `/readyz?verbose` names `caches` | A list or watch fails, often because its CustomResourceDefinition is missing | Read the log; `kubewright install` installs the definitions |
 | `/readyz?verbose` names `trust` | The webhook configurations do not exist yet, or another tool overwrites their `caBundle` | Apply `deploy/webhooks.yaml`; the log names the field manager |
+| reconciles come late, and `kubewright_reconcile_rate_limited_seconds_total` grows | The rate limit of the controller | A higher `RateLimit`, or a predicate that filters out more |
 | no message, and no reconcile | Another replica leads, or a predicate drops the event | `kubectl get lease` shows the leader; `--log-level debug` logs each reconcile |
 
 ## What `kubewright doctor` reports
@@ -173,7 +176,7 @@ fn explanation(check: Check) -> (&'static str, &'static str) {
 }
 
 /// The sections of the errors, with the files that make them; the first that fits.
-const SECTIONS: [(&str, &[&str]); 7] = [
+const SECTIONS: [(&str, &[&str]); 8] = [
     (
         "Deploying and clusters",
         &[
@@ -192,6 +195,7 @@ const SECTIONS: [(&str, &[&str]); 7] = [
             "commands/create",
             "commands/project",
             "commands/edit",
+            "commands/update",
             "commands/delete",
         ],
     ),
@@ -211,6 +215,7 @@ const SECTIONS: [(&str, &[&str]); 7] = [
             "replay",
         ],
     ),
+    ("Looking inside programs", &["commands/inspect", "inspect/"]),
     ("Certificates", &["commands/certs"]),
     (
         "API servers for tests",

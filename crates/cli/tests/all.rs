@@ -13,6 +13,7 @@ mod dev;
 mod doctor;
 mod following;
 mod given;
+mod inspect;
 mod install;
 mod inventory;
 mod mirror;

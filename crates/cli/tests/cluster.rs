@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use kube::Client;
-use kubewright_apiserver::{ApiServer, Listening};
+use kubewright_apiserver::{ApiServer, Listening, PodHandlers};
 use tempfile::TempDir;
 
 use crate::command::{Ran, kubewright};
@@ -37,6 +37,11 @@ impl World {
     /// A client that may do everything.
     pub(crate) fn client(&self) -> Client {
         Client::new(self.server.service(), "default")
+    }
+
+    /// What answers for pods.
+    pub(crate) fn pods(&self) -> PodHandlers {
+        self.server.pods()
     }
 
     /// Runs the command in the folder, to its end.

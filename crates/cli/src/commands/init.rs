@@ -31,6 +31,10 @@ pub(crate) struct Arguments {
     /// Use the crate `kubewright` in this directory [default: the sources that this command was built from, or the registry]
     #[arg(long, value_name = "FOLDER")]
     kubewright_path: Option<PathBuf>,
+
+    /// Use the crate `kubewright` of the registry
+    #[arg(long, conflicts_with = "kubewright_path")]
+    from_registry: bool,
 }
 
 pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
@@ -40,6 +44,7 @@ pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
         name,
         license,
         kubewright_path,
+        from_registry,
     } = arguments;
     let name = match name {
         Some(name) => name,
@@ -47,6 +52,7 @@ pub(crate) fn run(ui: &Ui, arguments: Arguments) -> Outcome {
     };
     let kubewright = match kubewright_path {
         Some(path) => Some(path_of(&path)?),
+        None if from_registry => None,
         None => sources(),
     };
     let only_here = kubewright.as_ref().map(|path| {

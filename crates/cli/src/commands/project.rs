@@ -22,7 +22,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    fn folder(&self) -> PathBuf {
+    pub(crate) fn folder(&self) -> PathBuf {
         if let Some(folder) = &self.folder {
             return folder.clone();
         }
@@ -30,6 +30,13 @@ impl Place {
         let mut above = here.ancestors();
         let project = above.find(|folder| folder.join(RECORD).is_file());
         project.unwrap_or(Path::new(".")).to_owned()
+    }
+
+    /// The name of the project, if there is one.
+    pub(crate) fn name(&self) -> Option<String> {
+        let text = std::fs::read_to_string(self.folder().join(RECORD)).ok()?;
+        let record: toml::Table = text.parse().ok()?;
+        record.get("name")?.as_str().map(ToOwned::to_owned)
     }
 
     /// Changes the project. `next` is what to say when something has been changed.
@@ -50,13 +57,38 @@ pub(crate) fn change_folder(
     next: &str,
     change: impl FnOnce(&mut Tree) -> Result<(), Refused>,
 ) -> Outcome {
+    let mut tree = open(folder)?;
+    change(&mut tree)?;
+    let changed = write_changes(ui, folder, &tree, Write::Files)?;
+    if !changed {
+        ui.note("nothing to do: the project is up to date");
+    }
+    left_to_user(&tree)?;
+    if changed {
+        ui.note(next);
+    }
+    Ok(())
+}
+
+/// Reads the files of a project.
+pub(crate) fn open(folder: &Path) -> Outcome<Tree> {
     let mut files = BTreeMap::new();
     if folder.exists() {
         read(folder, folder, &mut files)?;
     }
     let at = folder.to_owned();
-    let mut tree = Tree::new(files, Box::new(move |text| rustfmt(&at, text)));
-    change(&mut tree)?;
+    Ok(Tree::new(files, Box::new(move |text| rustfmt(&at, text))))
+}
+
+/// Whether changes are written, or only shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Write {
+    Files,
+    Nothing,
+}
+
+/// Writes what has changed, and lists it. Returns whether there was anything.
+pub(crate) fn write_changes(ui: &Ui, folder: &Path, tree: &Tree, what: Write) -> Outcome<bool> {
     let changes = tree.changes();
     for (path, change) in &changes {
         let whole = folder.join(path);
@@ -67,31 +99,37 @@ pub(crate) fn change_folder(
             );
         }
     }
+    for path in tree.overwritten() {
+        ui.note(format!("overwriting {path}"));
+    }
     for (path, change) in &changes {
         let whole = folder.join(path);
         let (mark, tone) = match change {
             Change::Created(text) | Change::Changed(text) => {
-                write(&whole, text, Readers::Everyone)?;
+                if what == Write::Files {
+                    write(&whole, text, Readers::Everyone)?;
+                }
                 match change {
                     Change::Created(_) => ("+", Tone::Added),
                     _ => ("~", Tone::Plain),
                 }
             }
             Change::Removed => {
-                remove(folder, &whole)?;
+                if what == Write::Files {
+                    remove(folder, &whole)?;
+                }
                 ("-", Tone::Removed)
             }
         };
         ui.line(ui.paint(tone, &format!("{mark} {path}")));
     }
-    if changes.is_empty() {
-        ui.note("nothing to do: the project is up to date");
-    }
+    Ok(!changes.is_empty())
+}
+
+/// Fails with the changes that the scaffolder has left to the user, if there are any.
+pub(crate) fn left_to_user(tree: &Tree) -> Outcome {
     let left = tree.by_hand();
     if left.is_empty() {
-        if !changes.is_empty() {
-            ui.note(next);
-        }
         return Ok(());
     }
     let mut failure = Failure::new(match left.len() {

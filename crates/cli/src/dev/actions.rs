@@ -1,6 +1,6 @@
 //! What the program does to the objects of the cluster, as it does it: from the API server's audit log.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use kubewright_apiserver::audit::{Audit, Event, Level, Stage};
@@ -15,8 +15,36 @@ pub(crate) struct Actions {
     ui: Arc<Ui>,
     program: String,
     user: String,
-    /// Objects as they were last written, by whomever, to tell what a change changes.
-    known: Mutex<HashMap<String, Value>>,
+    /// Objects as they were written, by whomever, to tell what a change changes.
+    known: Mutex<HashMap<String, Versions>>,
+}
+
+/// The latest versions of an object by their resourceVersion. Responses complete in another order than their writes.
+#[derive(Debug, Default)]
+struct Versions(BTreeMap<u64, Value>);
+
+impl Versions {
+    /// As many writes as may overtake the response of another one.
+    const KEPT: usize = 16;
+
+    /// Adds a version and returns the one before it.
+    fn add(&mut self, object: &Value) -> Option<Value> {
+        let version = object["metadata"]["resourceVersion"].as_str();
+        let version = version.and_then(|version| version.parse().ok());
+        let latest = self.0.last_key_value().map(|(version, _)| *version);
+        let version = version.or(latest).unwrap_or_default();
+        let before = self.0.range(..=version).next_back();
+        let before = before.map(|(_, object)| object.clone());
+        self.0.insert(version, object.clone());
+        if self.0.len() > Self::KEPT {
+            self.0.pop_first();
+        }
+        before
+    }
+
+    fn latest(mut self) -> Option<Value> {
+        self.0.pop_last().map(|(_, object)| object)
+    }
 }
 
 impl Actions {
@@ -83,8 +111,8 @@ impl Actions {
         let before = {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             match verb.as_str() {
-                "delete" => known.remove(&key),
-                _ => known.insert(key, object.clone()),
+                "delete" => known.remove(&key).and_then(Versions::latest),
+                _ => known.entry(key).or_default().add(object),
             }
         };
         let place = place(event, before.as_ref().unwrap_or(object), &resource);
@@ -106,7 +134,8 @@ impl Actions {
                 "{} {place}",
                 self.ui.paint(Tone::Removed, "deleted")
             ))],
-            (_, None) if status.is_empty() && code == 201 => {
+            // What is known of an object before it was created is of one that had its name.
+            (_, _) if status.is_empty() && code == 201 => {
                 vec![self.line(&format!(
                     "{} {place}",
                     self.ui.paint(Tone::Added, "created")
@@ -241,6 +270,25 @@ mod tests {
             told("delete", json!({"kind": "Status"})),
             ["gardens deleted ConfigMap blue/beds"]
         );
+    }
+
+    #[test]
+    fn a_change_is_from_the_version_before_it_in_whichever_order_responses_complete() {
+        let actions = actions();
+        let by = |user: &str, verb: &str, version: &str, beds: &str| {
+            let mut object = map(beds);
+            object["metadata"]["resourceVersion"] = version.into();
+            actions.describe(&event(user, verb, "", &object)).join("\n")
+        };
+        by(PROGRAM, "create", "8", "roses");
+        by("kubernetes-admin", "patch", "9", "weeds");
+        by("kubernetes-admin", "patch", "11", "lilies");
+        let changed = by(PROGRAM, "patch", "10", "roses");
+        assert!(changed.contains("-   beds: weeds"), "{changed}");
+        assert!(changed.contains("+   beds: roses"), "{changed}");
+
+        let created = by(PROGRAM, "create", "12", "roses");
+        assert_eq!(created, "gardens created ConfigMap blue/beds");
     }
 
     #[test]

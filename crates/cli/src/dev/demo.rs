@@ -151,19 +151,24 @@ impl Expectation {
 impl Refusal {
     /// Whether the API server's message is this refusal.
     pub(crate) fn is(&self, message: &str) -> bool {
-        let denied = format!("admission webhook \"{}\" denied the request", self.by);
-        message
-            .strip_prefix(denied.as_str())
-            .is_some_and(|rest| match &self.message {
-                Some(text) => rest.strip_prefix(": ") == Some(text),
-                None => true,
-            })
+        let webhook = format!("admission webhook \"{}\" denied the request", self.by);
+        let policy = format!("ValidatingAdmissionPolicy '{}' with binding '", self.by);
+        let by_policy = || {
+            let (_, rest) = message.split_once(&*policy)?;
+            let (_, rest) = rest.split_once("' denied request")?;
+            Some(rest)
+        };
+        let text = message.strip_prefix(&*webhook).or_else(by_policy);
+        text.is_some_and(|rest| match &self.message {
+            Some(text) => rest.strip_prefix(": ") == Some(text),
+            None => true,
+        })
     }
 }
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "admission webhook \"{}\" denied the request", self.by)?;
+        write!(f, "a denial by the webhook or policy {}", self.by)?;
         match &self.message {
             Some(message) => write!(f, ": {message}"),
             None => Ok(()),
@@ -252,11 +257,15 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_recognised_by_webhook_and_text() {
+    fn a_refusal_is_recognised_by_webhook_or_policy_and_text() {
         let refusal: Refusal =
             serde_json::from_value(json!({"by": "a.b.c", "message": "no"})).unwrap();
         assert!(refusal.is(r#"admission webhook "a.b.c" denied the request: no"#));
         assert!(!refusal.is(r#"admission webhook "a.b.c" denied the request: nope"#));
         assert!(!refusal.is(r#"admission webhook "x.b.c" denied the request: no"#));
+        let policy = "gardens \"a\" is forbidden: ValidatingAdmissionPolicy 'a.b.c' with binding 'a.b.c' denied request: no";
+        assert!(refusal.is(policy));
+        assert!(!refusal.is(&policy.replace("a.b.c", "x.b.c")));
+        assert!(!refusal.is(&format!("{policy}pe")));
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn findings<'a>(webhook: &Value, all: impl Iterator<Item = &'a Value>
 }
 
 /// The authorities in a `caBundle`.
-pub(super) fn read(bundle: &str) -> Option<TrustBundle> {
+pub(crate) fn read(bundle: &str) -> Option<TrustBundle> {
     let text = base64::prelude::BASE64_STANDARD.decode(bundle).ok()?;
     TrustBundle::from_pem(text).ok()
 }

@@ -2,13 +2,16 @@
 
 use minijinja::context;
 
+use super::controller::{Controller, control};
 use super::definition::Definition;
+use super::named::{KindName, NamedController};
 use super::names::{self, check_own_kind, hyphened};
-use super::places::{APP, CONTROLLERS, DEMO, LIBRARY, TESTS, type_file};
+use super::places::{APP, DEMO, LIBRARY, type_file};
 use super::project::{Api, Project};
 use super::target::Target;
-use super::types::{declare, has_conditions, sample};
-use super::{Group, Kind, Plural, Refused, Tree, Version};
+use super::tree::Existing;
+use super::types::{declare, sample};
+use super::{Group, Kind, Name, Owner, Plural, Refused, Tree, Version};
 use super::{demo, dependencies, external, rust, templates};
 
 /// What is asked for.
@@ -23,6 +26,12 @@ pub(crate) struct NewApi {
     /// Whether the type is made; if not, the kind is there already.
     pub(crate) resource: bool,
     pub(crate) controller: bool,
+    /// The name of the controller, if it is not that of the kind.
+    pub(crate) controller_name: Option<Name>,
+    /// The kind whose new controller creates objects of this kind, with its group after a dot if several have it.
+    pub(crate) owner: Option<Owner>,
+    /// Whether existing files are overwritten.
+    pub(crate) force: bool,
     /// Definitions of another project, with that of the kind.
     pub(crate) definition: Option<String>,
 }
@@ -30,6 +39,7 @@ pub(crate) struct NewApi {
 /// Makes a kind, a controller for it, or both.
 pub(crate) fn create(tree: &mut Tree, new: &NewApi) -> Result<(), Refused> {
     let mut project = Project::read(tree)?;
+    tree.on_existing(Existing::by_force(new.force));
     let (group, version) = (new.group.as_ref(), new.version.as_ref());
     let kind = new.kind.as_ref();
     let mut target = if new.resource {
@@ -42,7 +52,7 @@ pub(crate) fn create(tree: &mut Tree, new: &NewApi) -> Result<(), Refused> {
         })?;
         define(tree, &mut project, new)?
     } else {
-        if !new.controller {
+        if !new.controller && new.owner.is_none() {
             return Err(
                 Refused::new("there is nothing to make without a type and a controller")
                     .hint("leave --no-resource away, or add --controller"),
@@ -56,25 +66,138 @@ pub(crate) fn create(tree: &mut Tree, new: &NewApi) -> Result<(), Refused> {
         agree(&target.api, new)?;
         target
     };
-    if new.controller {
-        let others = project.apis().into_iter();
-        let mut controlled = others.filter(|api| {
-            api.controller && api.group == group && api.kind == kind && api.version != version
-        });
-        if let Some(other) = controlled.next() {
-            return Err(Refused::new(format!(
-                "{kind} has a controller already, for {}",
-                other.version
-            ))
-            .hint("one version is enough: the API server converts"));
+    match &new.controller_name {
+        Some(name) if new.controller => {
+            project.record_api(&target.api);
+            let named = named(&project, &target, name.as_ref());
+            add_named(tree, &mut project, named, new.force)?;
         }
-        if !target.api.controller {
-            control(tree, &project, &target)?;
-            target.api.controller = true;
-        }
+        None if new.controller => add_first(tree, &project, &mut target, new.force)?,
+        _ => {}
     }
     project.record_api(&target.api);
+    if let Some(owner) = &new.owner {
+        let named = owning(&mut project, owner, &target, new)?;
+        add_named(tree, &mut project, named, new.force)?;
+    }
     project.save(tree);
+    Ok(())
+}
+
+/// Makes the controller that is called after its kind.
+fn add_first(
+    tree: &mut Tree,
+    project: &Project,
+    target: &mut Target,
+    force: bool,
+) -> Result<(), Refused> {
+    let Api {
+        group,
+        version,
+        kind,
+        ..
+    } = &target.api;
+    let mut others = project.apis().into_iter();
+    let other = others.find(|api| {
+        api.controller && api.group == *group && api.kind == *kind && api.version != *version
+    });
+    if let Some(other) = other {
+        return Err(Refused::new(format!(
+            "{kind} has a controller already, for {}",
+            other.version
+        ))
+        .hint("one version is enough: the API server converts; name a second controller with --controller-name"));
+    }
+    if !target.api.controller || force {
+        control(tree, project, &Controller::of(target))?;
+        target.api.controller = true;
+    }
+    Ok(())
+}
+
+/// A controller of a kind with a name of its own. The first controller of a kind updates the status.
+fn named(project: &Project, target: &Target, name: &str) -> NamedController {
+    let of = KindName::of(&target.api);
+    let mut others = project.controllers().into_iter();
+    let has_status = !target.api.controller && !others.any(|other| other.status && other.of == of);
+    NamedController {
+        name: name.to_owned(),
+        of,
+        owned: None,
+        status: has_status,
+    }
+}
+
+/// The controller of the owner that creates objects of a kind.
+fn owning(
+    project: &mut Project,
+    owner: &Owner,
+    target: &Target,
+    new: &NewApi,
+) -> Result<NamedController, Refused> {
+    let owner = project.find(&owner.kind, owner.group.as_deref(), None)?;
+    let (by, of) = (&owner.api, &target.api);
+    if by.kind == of.kind {
+        return Err(Refused::new(format!(
+            "the owner of a {} has to be of a kind with another name",
+            of.kind
+        )));
+    }
+    if by.namespaced && !of.namespaced {
+        return Err(Refused::new(format!(
+            "a {} is in a namespace and cannot own a {}, which is not",
+            by.kind, of.kind
+        ))
+        .hint("Kubernetes lets objects in a namespace own only objects in the same one"));
+    }
+    let name = match (&new.controller_name, new.controller) {
+        (Some(_), true) => {
+            return Err(
+                Refused::new("--controller-name could mean either controller")
+                    .hint("run the command twice: with --controller, and with --owner"),
+            );
+        }
+        (Some(name), false) => name.as_ref().to_owned(),
+        (None, _) => format!(
+            "{}-{}",
+            hyphened(&owner.module),
+            names::plural(&hyphened(&target.module))
+        ),
+    };
+    let is_config_map = of.kind == "ConfigMap" && !target.is_local();
+    project.record_api(by);
+    Ok(NamedController {
+        name,
+        of: KindName::of(by),
+        owned: (!is_config_map).then(|| KindName::of(of)),
+        status: false,
+    })
+}
+
+fn add_named(
+    tree: &mut Tree,
+    project: &mut Project,
+    named: NamedController,
+    force: bool,
+) -> Result<(), Refused> {
+    let mut others = project.controllers().into_iter();
+    let known = others.find(|known| known.name == named.name);
+    if let Some(known) = &known
+        && (&known.of, &known.owned) != (&named.of, &named.owned)
+    {
+        return Err(Refused::new(format!(
+            "there is a controller {} already, of the kind {}",
+            known.name, known.of.kind
+        ))
+        .hint("choose another name with --controller-name"));
+    }
+    let is_known = known.is_some();
+    let named = known.unwrap_or(named);
+    project.record_controller(&named);
+    if !is_known || force {
+        let controller = Controller::named(project, &named)?;
+        control(tree, project, &controller)?;
+    }
     Ok(())
 }
 
@@ -83,14 +206,6 @@ pub(super) fn definition(target: &Target) -> String {
     format!(
         ".crd::<{}>()",
         target.in_library().replacen("crate::", "", 1)
-    )
-}
-
-/// The call that adds a controller to the program, whose parameter has this name.
-pub(super) fn controller(target: &Target, needs: &str) -> String {
-    format!(
-        ".controller(controllers::{}::controller({needs}))",
-        target.module
     )
 }
 
@@ -144,12 +259,15 @@ fn define(tree: &mut Tree, project: &mut Project, new: &NewApi) -> Result<Target
         controller: false,
         definition: None,
     };
-    if let Some(known) = made.iter().find(|known| known.version == version) {
+    let known = made.iter().find(|known| known.version == version);
+    if let (Some(known), false) = (known, new.force) {
         return Ok(project.target(known.clone()));
     }
+    let api = known.cloned().unwrap_or(api);
     project.record_api(&api);
     let target = project.target(api);
-    write_type(tree, project, &target, made.first())?;
+    let earlier = made.first().filter(|first| **first != target.api);
+    write_type(tree, project, &target, earlier)?;
     Ok(target)
 }
 
@@ -206,126 +324,4 @@ fn write_type(
 pub(super) fn stored_step(target: &Target) -> String {
     templates::STORED_STEP
         .fill(context! { kind => target.api.kind.as_str(), sample => target.sample() })
-}
-
-fn control(tree: &mut Tree, project: &Project, target: &Target) -> Result<(), Refused> {
-    let files = controller_files(tree, project, target);
-    for (path, text) in &files {
-        tree.create(path, text)?;
-    }
-    let module = &target.module;
-    list(
-        tree,
-        CONTROLLERS,
-        "pub(crate) ",
-        module,
-        &templates::CONTROLLERS.fill(context! {}),
-    )?;
-    tree.edit(LIBRARY, "add `mod controllers;`", |text| {
-        rust::add_module(text, "", "controllers")
-    });
-    test(tree, &format!("{module}_controller"));
-    let what = format!("add `{}` to the App", controller(target, "needs"));
-    let name = project.name();
-    tree.edit(LIBRARY, what, |text| {
-        let (text, needs) = rust::parameter(text, APP)?;
-        rust::append(&text, APP, &controller(target, &needs))
-    });
-    // One replica at a time is to run controllers, whatever its name for that.
-    if !tree
-        .text(LIBRARY)
-        .is_some_and(|text| text.contains(".leader_election("))
-    {
-        let call = format!(".leader_election(\"{name}\")");
-        tree.edit(LIBRARY, format!("add `{call}` to the App"), |text| {
-            rust::append(text, APP, &call)
-        });
-    }
-    sample(tree, target);
-    let step = controller_step(project, target);
-    tree.edit(DEMO, format!("add the step:\n{step}"), |text| {
-        demo::add(text, &step)
-    });
-    Ok(())
-}
-
-/// The files of a controller, with their text.
-pub(super) fn controller_files(
-    tree: &Tree,
-    project: &Project,
-    target: &Target,
-) -> [(String, String); 2] {
-    let module = &target.module;
-    let values = context! {
-        kind => target.api.kind.as_str(),
-        module,
-        name => hyphened(module),
-        many => names::plural(&target.api.kind),
-        controller => names::plural(&hyphened(module)),
-        path => target.in_library(),
-        test_path => target.in_tests(&project.library()),
-        own => target.api.resource,
-        local => target.is_local(),
-        status => has_conditions(tree, target),
-        namespaced => target.api.namespaced,
-        domain => project.domain(),
-        sample => target.sample(),
-    };
-    [
-        (
-            format!("src/controllers/{module}.rs"),
-            templates::CONTROLLER.fill(values.clone()),
-        ),
-        (
-            format!("tests/all/{module}_controller.rs"),
-            templates::CONTROLLER_TEST.fill(values),
-        ),
-    ]
-}
-
-pub(super) fn controller_step(project: &Project, target: &Target) -> String {
-    templates::CONTROLLER_STEP.fill(context! {
-        kind => target.api.kind.as_str(),
-        name => hyphened(&target.module),
-        api_version => target.api_version(),
-        own => target.api.resource,
-        domain => project.domain(),
-        sample => target.sample(),
-        body => indented(&target.body, 4),
-    })
-}
-
-/// Adds a module to a list of modules, which is made if there is none.
-pub(super) fn list(
-    tree: &mut Tree,
-    path: &str,
-    visibility: &str,
-    module: &str,
-    empty: &str,
-) -> Result<(), Refused> {
-    if tree.text(path).is_none() {
-        tree.create(path, empty)?;
-    }
-    tree.edit(path, format!("add `{visibility}mod {module};`"), |text| {
-        rust::add_module(text, visibility, module)
-    });
-    Ok(())
-}
-
-/// Adds a module to the tests, and what they need to the dependencies.
-pub(super) fn test(tree: &mut Tree, module: &str) {
-    tree.edit(TESTS, format!("add `mod {module};`"), |text| {
-        rust::add_module(text, "", module)
-    });
-    tree.edit(
-        "Cargo.toml",
-        "add `kubewright` with the feature `testing` to [dev-dependencies]",
-        dependencies::for_tests,
-    );
-}
-
-/// YAML as it stands deeper in other YAML.
-pub(super) fn indented(text: &str, by: usize) -> String {
-    let lines = text.lines().map(|line| format!("{:by$}{line}\n", ""));
-    lines.collect()
 }

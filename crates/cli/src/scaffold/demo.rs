@@ -45,6 +45,12 @@ pub(super) fn remove(text: &str, step: &str) -> Result<String, String> {
     Err("the step has been changed since it was made".to_owned())
 }
 
+/// YAML as it stands deeper in other YAML.
+pub(super) fn indented(text: &str, by: usize) -> String {
+    let lines = text.lines().map(|line| format!("{:by$}{line}\n", ""));
+    lines.collect()
+}
+
 /// The line that a step begins with says its title.
 fn title(step: &str) -> &str {
     let first = step.lines().next().unwrap_or_default();

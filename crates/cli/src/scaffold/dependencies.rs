@@ -45,6 +45,12 @@ pub(super) const FOR_EXTERNAL_KINDS: [Dependency; 3] = {
     [kube, serde, serde_json]
 };
 
+/// What objects need that are written as JSON.
+pub(super) const FOR_JSON: [Dependency; 1] = {
+    let [_, _, _, serde_json] = FOR_KINDS;
+    [serde_json]
+};
+
 /// Adds crates to `[dependencies]` that are not there yet.
 pub(super) fn add(text: &str, crates: &[Dependency]) -> Result<String, String> {
     let mut document = parsed(text)?;
@@ -80,6 +86,62 @@ pub(super) fn for_tests(text: &str) -> Result<String, String> {
         [(KUBEWRIGHT, with_testing(&entry)?)],
     )?;
     Ok(document.to_string())
+}
+
+/// Turns the feature on that policies need.
+pub(super) fn for_policies(text: &str) -> Result<String, String> {
+    let mut document = parsed(text)?;
+    with_features(&mut document, "dependencies", KUBEWRIGHT, &["policies"])?;
+    Ok(document.to_string())
+}
+
+/// Turns the features on with which tests move the clock.
+pub(super) fn for_clocks(text: &str) -> Result<String, String> {
+    let mut document = parsed(text)?;
+    with_features(
+        &mut document,
+        "dev-dependencies",
+        "tokio",
+        &["test-util", "time"],
+    )?;
+    Ok(document.to_string())
+}
+
+/// Adds features to a dependency.
+fn with_features(
+    document: &mut DocumentMut,
+    table: &str,
+    name: &str,
+    features: &[&str],
+) -> Result<(), String> {
+    let entry = document
+        .get_mut(table)
+        .and_then(|table| table.get_mut(name));
+    let entry = entry.filter(|entry| !entry.is_none());
+    let entry = entry.ok_or_else(|| format!("it has no dependency `{name}` in [{table}]"))?;
+    if let Item::Value(Value::String(version)) = entry {
+        let version = version.value().clone();
+        *entry = toml_edit::value(InlineTable::from_iter([("version", version)]));
+    }
+    let dependency = entry
+        .as_table_like_mut()
+        .ok_or_else(|| format!("its dependency `{name}` is neither a version nor a table"))?;
+    if !dependency.contains_key("features") {
+        dependency.insert("features", toml_edit::value(Array::new()));
+        if let Item::Value(Value::InlineTable(table)) = entry {
+            table.fmt();
+        }
+    }
+    let known = entry.get_mut("features").and_then(Item::as_array_mut);
+    let known =
+        known.ok_or_else(|| format!("the features of its dependency `{name}` are no list"))?;
+    for feature in features {
+        if !known.iter().any(|known| known.as_str() == Some(feature)) {
+            known.push(*feature);
+        }
+    }
+    known.fmt();
+    Ok(())
 }
 
 const KUBEWRIGHT: &str = "kubewright";
@@ -223,6 +285,33 @@ mod tests {
                 format!("[dependencies]\n{entry}\n\n[dev-dependencies]\n{tests}\n")
             );
         }
+    }
+
+    #[test]
+    fn features_are_added_once_to_a_dependency_of_any_form() {
+        for (entry, with) in [
+            (
+                "kubewright = \"0.1.0\"",
+                "kubewright = { version = \"0.1.0\", features = [\"policies\"] }",
+            ),
+            (
+                "kubewright = { path = \"../k\" }",
+                "kubewright = { path = \"../k\", features = [\"policies\"] }",
+            ),
+            (
+                "kubewright = { workspace = true, features = [\"otlp\"] } # mine",
+                "kubewright = { workspace = true, features = [\"otlp\", \"policies\"] } # mine",
+            ),
+        ] {
+            let new = for_policies(&format!("[dependencies]\n{entry}\n")).unwrap();
+            assert_eq!(new, format!("[dependencies]\n{with}\n"));
+            assert_eq!(for_policies(&new).unwrap(), new);
+        }
+        let lacking = for_policies("[dependencies]\n").unwrap_err();
+        assert_eq!(
+            lacking,
+            "it has no dependency `kubewright` in [dependencies]"
+        );
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! `kubewright init`: the files of a new project.
 
-use minijinja::context;
+use minijinja::{Value, context};
 
-use super::project::{Project, RECORD};
+use super::project::Project;
+use super::sums::RECORD;
 use super::templates::{self, Template};
 use super::{Domain, Name, Refused, Tree};
 
@@ -31,22 +32,39 @@ pub(crate) fn init(tree: &mut Tree, new: &NewProject) -> Result<(), Refused> {
             known.domain()
         )));
     }
-    let project = Project::new(domain, name);
-    let values = context! {
-        domain,
-        name,
-        library => project.library(),
-        license => new.license.as_deref(),
-        kubewright => new.kubewright.as_deref(),
-        checkout => new.kubewright.as_deref().map(checkout),
-        version => env!("CARGO_PKG_VERSION"),
-        rust => env!("CARGO_PKG_RUST_VERSION"),
-    };
+    let mut project = Project::new(domain, name);
+    let values = values(&project, new.license.as_deref(), new.kubewright.as_deref());
     for (path, template) in FILES {
         tree.create(path, &template.fill(values.clone()))?;
     }
     project.save(tree);
     Ok(())
+}
+
+fn values(project: &Project, license: Option<&str>, kubewright: Option<&str>) -> Value {
+    context! {
+        domain => project.domain(),
+        name => project.name(),
+        library => project.library(),
+        license,
+        kubewright,
+        checkout => kubewright.map(checkout),
+        version => env!("CARGO_PKG_VERSION"),
+        rust => env!("CARGO_PKG_RUST_VERSION"),
+    }
+}
+
+/// The manifest that a new project would have, with Kubewright from a registry.
+pub(super) fn manifest(project: &Project) -> String {
+    templates::CARGO.fill(values(project, None, None))
+}
+
+/// The files that no later command changes, as a new project would have them.
+pub(super) fn kept(project: &Project, kubewright: Option<&str>) -> Vec<(String, String)> {
+    let values = values(project, None, kubewright);
+    let kept = FILES.into_iter().filter(|(path, _)| KEPT.contains(path));
+    kept.map(|(path, template)| (path.to_owned(), template.fill(values.clone())))
+        .collect()
 }
 
 /// The folder of the workspace that the crate `kubewright` is in, of which it takes its versions and its other crates.
@@ -65,4 +83,12 @@ const FILES: [(&str, Template); 9] = [
     ("src/lib.rs", templates::LIBRARY),
     ("src/main.rs", templates::MAIN),
     ("tests/all/main.rs", templates::TESTS),
+];
+
+const KEPT: [&str; 5] = [
+    ".github/workflows/ci.yml",
+    ".gitignore",
+    "Containerfile",
+    "README.md",
+    "src/main.rs",
 ];

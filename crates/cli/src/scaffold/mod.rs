@@ -5,6 +5,8 @@
 //! [`rust`], `Cargo.toml` by [`dependencies`], the demo by [`demo`]. A change that is not safe is left to the person, in words.
 
 mod api;
+mod changelog;
+mod controller;
 mod definition;
 mod delete;
 mod demo;
@@ -12,24 +14,40 @@ mod dependencies;
 mod external;
 mod init;
 mod kinds;
+mod lists;
+mod named;
 mod names;
 mod places;
+mod policy;
 mod project;
+mod requirements;
 mod rust;
+mod schedule;
 mod settings;
+mod sums;
 mod target;
+mod task;
 mod templates;
 mod tree;
 mod types;
+mod update;
 mod webhook;
 
 pub(crate) use api::{NewApi, create as create_api};
-pub(crate) use delete::{api as delete_api, webhook as delete_webhook};
+pub(crate) use delete::{
+    api as delete_api, controller as delete_controller, policy as delete_policy,
+    task as delete_task, webhook as delete_webhook,
+};
 pub(crate) use init::{NewProject, init};
-pub(crate) use names::{Domain, Group, Kind, Name, Plural, Version};
-pub(crate) use project::RECORD;
+pub(crate) use names::{Domain, Group, Kind, Name, Owner, Plural, Version};
+pub(crate) use policy::{NewPolicy, create as create_policy};
+pub(crate) use requirements::Elsewhere;
+pub(crate) use schedule::Schedule;
 pub(crate) use settings::{Settings, edit};
-pub(crate) use tree::{Change, Tree};
+pub(crate) use sums::RECORD;
+pub(crate) use task::{NewTask, create as create_task};
+pub(crate) use tree::{Change, Existing, Tree};
+pub(crate) use update::{Updated, update};
 pub(crate) use webhook::{NewWebhook, create as create_webhook};
 
 use std::fmt;

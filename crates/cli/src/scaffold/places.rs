@@ -8,6 +8,8 @@ pub(super) const APP: &str = "App::new";
 pub(super) const LIBRARY: &str = "src/lib.rs";
 pub(super) const TABLE: &str = "src/api.rs";
 pub(super) const CONTROLLERS: &str = "src/controllers.rs";
+pub(super) const TASKS: &str = "src/tasks.rs";
+pub(super) const POLICIES: &str = "src/policies.rs";
 pub(super) const TESTS: &str = "tests/all/main.rs";
 pub(super) const DEMO: &str = "demo.yaml";
 

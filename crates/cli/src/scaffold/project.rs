@@ -6,14 +6,12 @@ use toml_edit::{ArrayOfTables, DocumentMut, Item, Table, Value};
 
 use super::definition::Definition;
 use super::names::module;
+use super::sums::{self, RECORD};
 use super::{Refused, Tree};
-
-/// The file with the record.
-pub(crate) const RECORD: &str = "kubewright.toml";
 
 /// The record of a project.
 pub(super) struct Project {
-    document: DocumentMut,
+    pub(super) document: DocumentMut,
     /// What objects of kinds that others define need, by the files with the definitions.
     bodies: BTreeMap<String, String>,
 }
@@ -92,7 +90,30 @@ impl Project {
         }
     }
 
-    pub(super) fn save(&self, tree: &mut Tree) {
+    pub(super) fn save(&mut self, tree: &mut Tree) {
+        let mut files = sums::recorded(&self.document);
+        // Those that only this command has changed are still as the scaffolder left them.
+        files.retain(|path, hash| match (tree.found(path), tree.text(path)) {
+            (_, None) => false,
+            (Some(found), Some(text)) if sums::sum(found) == *hash => {
+                *hash = sums::sum(text);
+                true
+            }
+            _ => true,
+        });
+        for path in tree.created() {
+            if let Some(text) = tree.text(path) {
+                files.insert(path.to_owned(), sums::sum(text));
+            }
+        }
+        let version = sums::version(&self.document);
+        let version = version.unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned());
+        sums::write(&mut self.document, &version, &files);
+        self.put(tree);
+    }
+
+    /// Writes the record as it is.
+    pub(super) fn put(&self, tree: &mut Tree) {
         tree.put(RECORD, self.document.to_string());
     }
 
@@ -229,16 +250,22 @@ impl Project {
         }
     }
 
-    fn tables(&self, key: &str) -> Vec<&Table> {
+    pub(super) fn tables(&self, key: &str) -> Vec<&Table> {
         let tables = self.document.get(key).and_then(Item::as_array_of_tables);
         tables.into_iter().flat_map(ArrayOfTables::iter).collect()
     }
 
     fn table(&mut self, key: &str, group: &str, version: Option<&str>, kind: &str) -> &mut Table {
-        let known = self
-            .tables(key)
-            .into_iter()
-            .position(|table| is(table, group, version, kind));
+        self.table_where(key, |table| is(table, group, version, kind))
+    }
+
+    /// The table that is meant, or a new one.
+    pub(super) fn table_where(
+        &mut self,
+        key: &str,
+        is_meant: impl Fn(&Table) -> bool,
+    ) -> &mut Table {
+        let known = self.tables(key).into_iter().position(is_meant);
         let item = self
             .document
             .entry(key)
@@ -259,12 +286,16 @@ impl Project {
     }
 
     fn forget(&mut self, key: &str, group: &str, version: Option<&str>, kind: &str) {
+        self.forget_where(key, |table| is(table, group, version, kind));
+    }
+
+    pub(super) fn forget_where(&mut self, key: &str, is_meant: impl Fn(&Table) -> bool) {
         let tables = self
             .document
             .get_mut(key)
             .and_then(Item::as_array_of_tables_mut);
         if let Some(tables) = tables {
-            tables.retain(|table| !is(table, group, version, kind));
+            tables.retain(|table| !is_meant(table));
             if tables.is_empty() {
                 self.document.remove(key);
             }
@@ -278,12 +309,12 @@ fn is(table: &Table, group: &str, version: Option<&str>, kind: &str) -> bool {
         && version.is_none_or(|version| string(table, "version") == version)
 }
 
-fn string(table: &Table, key: &str) -> String {
+pub(super) fn string(table: &Table, key: &str) -> String {
     let text = table.get(key).and_then(Item::as_str);
     text.unwrap_or_default().to_owned()
 }
 
-fn boolean(table: &Table, key: &str) -> bool {
+pub(super) fn boolean(table: &Table, key: &str) -> bool {
     table.get(key).and_then(Item::as_bool).unwrap_or_default()
 }
 
@@ -294,7 +325,7 @@ fn strings(table: &Table, key: &str) -> Vec<String> {
 }
 
 /// Sets a value, and leaves one alone that says the same.
-fn set(table: &mut Table, key: &str, value: Value) {
+pub(super) fn set(table: &mut Table, key: &str, value: Value) {
     let same = table
         .get(key)
         .and_then(Item::as_value)

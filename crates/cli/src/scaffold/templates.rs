@@ -36,6 +36,14 @@ templates! {
     CONTROLLERS = "controllers.rs.jinja";
     CONTROLLER = "controller.rs.jinja";
     CONTROLLER_TEST = "controller_test.rs.jinja";
+    /// The list of tasks, before there is one.
+    TASKS = "tasks.rs.jinja";
+    TASK = "task.rs.jinja";
+    TASK_TEST = "task_test.rs.jinja";
+    /// The list of policies, before there is one.
+    POLICIES = "policies.rs.jinja";
+    POLICY = "policy.rs.jinja";
+    POLICY_TEST = "policy_test.rs.jinja";
     /// The list of webhooks, before there is one.
     WEBHOOKS = "webhooks.rs.jinja";
     /// What a file of webhooks begins with, and its tests.

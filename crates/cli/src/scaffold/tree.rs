@@ -1,8 +1,9 @@
 //! The files of a project: as they were found, and as they are to be.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Refused;
+use super::sums::{self, RECORD};
 
 /// Puts the text of a Rust file into the standard form; `None` if that cannot be done.
 pub(crate) type Format = Box<dyn Fn(&str) -> Option<String>>;
@@ -12,7 +13,31 @@ pub(crate) struct Tree {
     found: BTreeMap<String, String>,
     files: BTreeMap<String, String>,
     by_hand: Vec<ByHand>,
+    existing: Existing,
+    created: BTreeSet<String>,
+    overwritten: BTreeSet<String>,
     format: Format,
+}
+
+/// What happens to a file that a command creates and that exists with other text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Existing {
+    /// The command is refused, and has no flag for it.
+    Refused,
+    /// The command is refused, and names `--force`.
+    RefusedWithoutForce,
+    Overwritten,
+}
+
+impl Existing {
+    /// What the flag `--force` of a command decides.
+    pub(crate) fn by_force(force: bool) -> Self {
+        if force {
+            Self::Overwritten
+        } else {
+            Self::RefusedWithoutForce
+        }
+    }
 }
 
 /// A change that the scaffolder does not dare to make.
@@ -40,12 +65,20 @@ impl Tree {
             files: found.clone(),
             found,
             by_hand: Vec::new(),
+            existing: Existing::Refused,
+            created: BTreeSet::new(),
+            overwritten: BTreeSet::new(),
             format,
         }
     }
 
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
+    }
+
+    /// The text of every file.
+    pub(crate) fn contents(&self) -> impl Iterator<Item = &str> {
+        self.files.values().map(String::as_str)
     }
 
     /// What is different from what was found, by path.
@@ -72,13 +105,45 @@ impl Tree {
         &self.by_hand
     }
 
-    /// Adds a file that must not be there yet.
+    /// Files that existed with other text and that [`Existing::Overwritten`] has replaced.
+    pub(crate) fn overwritten(&self) -> impl Iterator<Item = &str> {
+        self.overwritten.iter().map(String::as_str)
+    }
+
+    /// Files that [`create`](Self::create) has added or replaced, and those that were the same.
+    pub(super) fn created(&self) -> impl Iterator<Item = &str> {
+        self.created.iter().map(String::as_str)
+    }
+
+    /// The text of a file before the command.
+    pub(super) fn found(&self, path: &str) -> Option<&str> {
+        self.found.get(path).map(String::as_str)
+    }
+
+    pub(super) fn on_existing(&mut self, existing: Existing) {
+        self.existing = existing;
+    }
+
+    /// Adds a file that must not be there yet, unless existing ones are overwritten.
     pub(super) fn create(&mut self, path: &str, text: &str) -> Result<(), Refused> {
-        if self.files.contains_key(path) {
-            return Err(Refused::new(format!("{path} exists already"))
-                .hint("move it away; the scaffolder replaces nothing"));
+        let new = self.formatted(path, text);
+        self.created.insert(path.to_owned());
+        if let Some(known) = self.text(path) {
+            let is_same = known == new;
+            let hint = match self.existing {
+                Existing::Overwritten if is_same => return Ok(()),
+                Existing::Overwritten => None,
+                Existing::RefusedWithoutForce => {
+                    Some("pass --force to overwrite it, or move it away")
+                }
+                Existing::Refused => Some("move it away; the scaffolder replaces nothing"),
+            };
+            if let Some(hint) = hint {
+                return Err(Refused::new(format!("{path} exists already")).hint(hint));
+            }
+            self.overwritten.insert(path.to_owned());
         }
-        self.put(path, self.formatted(path, text));
+        self.put(path, new);
         Ok(())
     }
 
@@ -120,7 +185,10 @@ impl Tree {
         let Some(text) = self.text(path) else {
             return Ok(());
         };
-        if !force && text != self.formatted(path, made) {
+        let record = self.text(RECORD).unwrap_or_default();
+        let is_made =
+            || text == self.formatted(path, made) || sums::is_recorded(record, path, text);
+        if !force && !is_made() {
             return Err(
                 Refused::new(format!("{path} has been changed since it was made"))
                     .hint("pass --force to delete it with what you have written"),
@@ -130,7 +198,8 @@ impl Tree {
         Ok(())
     }
 
-    fn formatted(&self, path: &str, text: &str) -> String {
+    /// Returns a text as it is written: Rust in the standard form.
+    pub(super) fn formatted(&self, path: &str, text: &str) -> String {
         let is_rust = path.rsplit('.').next() == Some("rs");
         let formatted = is_rust.then(|| (self.format)(text)).flatten();
         formatted.unwrap_or_else(|| text.to_owned())

@@ -2,13 +2,15 @@
 
 use minijinja::{Value, context};
 
-use super::api::{indented, list, test};
 use super::definition::Definition;
+use super::demo::indented;
+use super::lists::{list, test};
 use super::names::{hyphened, module};
 use super::places::{APP, DEMO, LIBRARY, type_file};
 use super::project::{Hooks, Project};
 use super::target::Target;
 use super::templates::Template;
+use super::tree::Existing;
 use super::types::{parts, sample};
 use super::{Group, Kind, Refused, Tree, Version};
 use super::{demo, external, rust, templates};
@@ -22,6 +24,7 @@ pub(crate) struct NewWebhook {
     pub(crate) defaulting: bool,
     pub(crate) validating: bool,
     pub(crate) conversion: bool,
+    pub(crate) existing: Existing,
     /// Definitions of another project, with that of the kind.
     pub(crate) definition: Option<String>,
 }
@@ -33,6 +36,8 @@ pub(crate) fn create(tree: &mut Tree, new: &NewWebhook) -> Result<(), Refused> {
             .hint("add --defaulting, --validating or --conversion, or several of them"));
     }
     let mut project = Project::read(tree)?;
+    let force = new.existing == Existing::Overwritten;
+    tree.on_existing(new.existing);
     let group = new.group.as_ref().map(AsRef::as_ref);
     let version = new.version.as_ref().map(AsRef::as_ref);
     if let Some(text) = &new.definition {
@@ -61,18 +66,32 @@ pub(crate) fn create(tree: &mut Tree, new: &NewWebhook) -> Result<(), Refused> {
         Some(&hooks.group.clone()),
         Some(&hooks.version.clone()),
     )?;
-    for (is_wanted, is_made, part) in [
-        (new.defaulting, &mut hooks.defaulting, &PARTS[0]),
-        (new.validating, &mut hooks.validating, &PARTS[1]),
-    ] {
-        if is_wanted && !*is_made {
-            add(tree, &project, &target, part)?;
-            *is_made = true;
+    let wanted = [new.defaulting, new.validating];
+    let known = [hooks.defaulting, hooks.validating];
+    if force && wanted.contains(&true) {
+        let parts = std::iter::zip(std::iter::zip(wanted, known), &PARTS);
+        let parts = parts.filter(|((is_wanted, is_known), _)| *is_wanted || *is_known);
+        let parts: Vec<&Part> = parts.map(|(_, part)| part).collect();
+        for (path, text) in whole(&project, &target, &parts) {
+            tree.create(&path, &text)?;
         }
     }
+    for ((is_wanted, is_known), part) in std::iter::zip(std::iter::zip(wanted, known), &PARTS) {
+        if is_wanted && !is_known {
+            if !force {
+                write(tree, &project, &target, part)?;
+            }
+            add(tree, &project, &target, part)?;
+        }
+    }
+    hooks.defaulting |= new.defaulting;
+    hooks.validating |= new.validating;
     if new.conversion {
+        if force {
+            hooks.converting.clear();
+        }
         let spokes = missing(&project, &target, &hooks)?;
-        convert(tree, &project, &target, &spokes)?;
+        convert(tree, &project, &target, &spokes, force)?;
         hooks.converting.extend(spokes);
     }
     project.record_hooks(&hooks);
@@ -114,8 +133,25 @@ impl Part {
     }
 }
 
-fn add(tree: &mut Tree, project: &Project, target: &Target, part: &Part) -> Result<(), Refused> {
-    let module = &target.module;
+/// The files of a kind's webhooks, with their text.
+pub(super) fn whole(project: &Project, target: &Target, parts: &[&Part]) -> [(String, String); 2] {
+    let values = values(project, target);
+    let text = |head: Template, parts: Vec<Template>| {
+        let all = std::iter::once(head).chain(parts);
+        let filled: Vec<String> = all.map(|part| part.fill(values.clone())).collect();
+        filled.join("\n")
+    };
+    let [code, test] = files(target);
+    let of_code = parts.iter().map(|part| part.code).collect();
+    let of_test = parts.iter().map(|part| part.test).collect();
+    [
+        (code, text(templates::HOOK, of_code)),
+        (test, text(templates::HOOK_TEST, of_test)),
+    ]
+}
+
+/// Writes a part into the files of a kind's webhooks, behind what they have.
+fn write(tree: &mut Tree, project: &Project, target: &Target, part: &Part) -> Result<(), Refused> {
     let values = values(project, target);
     let code = files(target);
     for (path, head, text) in [
@@ -131,12 +167,18 @@ fn add(tree: &mut Tree, project: &Project, target: &Target, part: &Part) -> Resu
             });
         }
     }
+    Ok(())
+}
+
+/// Adds a part to the program, its tests and its demo.
+fn add(tree: &mut Tree, project: &Project, target: &Target, part: &Part) -> Result<(), Refused> {
+    let module = &target.module;
     list(
         tree,
         WEBHOOKS,
         "",
         module,
-        &templates::WEBHOOKS.fill(values),
+        &templates::WEBHOOKS.fill(values(project, target)),
     )?;
     serve(tree, project);
     let call = part.call(target);
@@ -152,8 +194,8 @@ fn add(tree: &mut Tree, project: &Project, target: &Target, part: &Part) -> Resu
     Ok(())
 }
 
-/// Makes the program serve the webhooks of `src/webhooks.rs`, with its own certificates.
-fn serve(tree: &mut Tree, project: &Project) {
+/// Adds the webhooks and policies of `src/webhooks.rs` to the program.
+pub(super) fn list_webhooks(tree: &mut Tree) {
     tree.edit(LIBRARY, "add `pub mod webhooks;`", |text| {
         rust::add_module(text, "pub ", "webhooks")
     });
@@ -167,6 +209,11 @@ fn serve(tree: &mut Tree, project: &Project) {
         format!("add `{call}` to the App")
     };
     tree.edit(LIBRARY, what, |text| rust::append(text, APP, call));
+}
+
+/// Makes the program serve the webhooks of `src/webhooks.rs`, with its own certificates.
+fn serve(tree: &mut Tree, project: &Project) {
+    list_webhooks(tree);
     // Who has chosen another source of certificates has said so.
     let sources = [".certificates(", ".publish_ca(", ".inject_ca_from("];
     let is_chosen = tree
@@ -259,9 +306,10 @@ fn convert(
     project: &Project,
     hub: &Target,
     spokes: &[String],
+    force: bool,
 ) -> Result<(), Refused> {
     let [code, tests] = conversion_files(hub);
-    for version in spokes {
+    for (index, version) in spokes.iter().enumerate() {
         let spoke = project.find(&hub.api.kind, Some(&hub.api.group), Some(version))?;
         let values = context! {
             kind => hub.api.kind.as_str(),
@@ -275,7 +323,7 @@ fn convert(
             fields => fields(tree, hub, &spoke)?,
         };
         let text = templates::SPOKE.fill(values.clone());
-        if tree.text(&code).is_none() {
+        if tree.text(&code).is_none() || (force && index == 0) {
             tree.create(
                 &code,
                 &format!("{}\n{text}", templates::CONVERSION.fill(values.clone())),

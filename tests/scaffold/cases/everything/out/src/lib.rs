@@ -2,6 +2,7 @@
 
 pub mod api;
 mod controllers;
+pub mod policies;
 pub mod webhooks;
 
 use kubewright::prelude::*;

@@ -19,4 +19,5 @@ pub fn all() -> Webhooks {
         .with(pod::validator())
         .with(namespace::mutator())
         .with(namespace::validator())
+        .with(crate::policies::team_labels::policy())
 }

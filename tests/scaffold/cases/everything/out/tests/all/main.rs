@@ -6,6 +6,7 @@ mod harbor_controller;
 mod harbor_webhook;
 mod namespace_webhook;
 mod pod_webhook;
+mod team_labels_policy;
 mod white_list_controller;
 mod white_list_conversion;
 mod white_list_webhook;

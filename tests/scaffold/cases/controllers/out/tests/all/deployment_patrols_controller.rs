@@ -1,0 +1,52 @@
+//! Tests of the controller deployment-patrols.
+
+use guard::api::police::v1::Patrol;
+use k8s_openapi::api::apps::v1::Deployment;
+use kubewright::prelude::*;
+use kubewright::testing::{TestCluster, eventually, unique, yaml};
+
+use super::cluster;
+
+fn sample() -> Deployment {
+    let mut object: Deployment = yaml(include_str!("../../demo/deployment.yaml"));
+    object.metadata.name = Some(unique("sample"));
+    object
+        .labels_mut()
+        .insert("example.com/team".to_owned(), "blue".to_owned());
+    object
+}
+
+/// Waits for the Patrol of an object.
+async fn patrol(cluster: &TestCluster, object: &Deployment) -> Patrol {
+    let name = format!("{}-deployment-patrols", object.name_any());
+    eventually("the Patrol", async || cluster.get(&name).await).await
+}
+
+#[tokio::test]
+async fn a_patrol_is_created() {
+    let cluster = cluster().await;
+    let object = cluster.create(&sample()).await.expect_allowed();
+    let patrol = patrol(&cluster, &object).await;
+    assert_eq!(
+        patrol.metadata.owner_references.unwrap()[0].name,
+        object.name_any()
+    );
+}
+
+#[tokio::test]
+async fn a_deleted_patrol_is_created_again() {
+    let cluster = cluster().await;
+    let object = cluster.create(&sample()).await.expect_allowed();
+    let first = patrol(&cluster, &object).await;
+    delete_and_await_another(&cluster, &first).await;
+}
+
+async fn delete_and_await_another(cluster: &TestCluster, patrol: &Patrol) {
+    let name = patrol.name_any();
+    cluster.delete::<Patrol>(&name).await.expect_allowed();
+    eventually("another Patrol", async || {
+        let found: Patrol = cluster.get(&name).await?;
+        (found.uid() != patrol.uid()).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,3 @@
+//! The policies of the program, which API servers evaluate themselves.
+
+pub mod team_labels;
