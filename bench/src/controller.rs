@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::caches::{self, Followed, Taken};
 use crate::cluster::{CONFIG_MAPS, Cluster, config_map};
 use crate::heap::IS_COUNTED;
+use crate::patches::{self, Patched};
 use crate::payloads::Case;
 use crate::process::{Kind, Process};
 use crate::reconciles::{self, Added, Idle};
@@ -22,6 +23,7 @@ const PEAK: f64 = 1.25;
 /// What a reconcile comes later than the event on a bare watch, in milliseconds: median and 99th percentile.
 const ADDED: [f64; 2] = [0.15, 0.5];
 const RECONCILES: f64 = 300_000.0;
+const PATCHES: usize = 3_000;
 
 /// How to measure.
 #[derive(clap::Args)]
@@ -45,6 +47,7 @@ struct Figures {
     added: Added,
     /// Typed, and metadata alone.
     idle: [Idle; 2],
+    patched: Patched,
     pods: Taken,
     growth: Vec<Taken>,
 }
@@ -53,11 +56,13 @@ struct Figures {
 pub(crate) async fn run(options: &Options) -> Result<()> {
     std::fs::create_dir_all(&options.keep)?;
     let (added, idle) = reconciling(options).await?;
+    let patched = patched(options).await?;
     let pods = pods(options).await?;
     let growth = growth(options).await?;
     let figures = Figures {
         added,
         idle,
+        patched,
         pods,
         growth,
     };
@@ -94,6 +99,23 @@ async fn reconciling(options: &Options) -> Result<(Added, [Idle; 2])> {
         );
     }
     Ok((added, idle))
+}
+
+async fn patched(options: &Options) -> Result<Patched> {
+    let server = Process::start(Kind::ApiServer, None, &options.keep)?;
+    let cluster = Cluster::of(&server)?;
+    cluster.fill(CONFIG_MAPS, config_map, 0, PATCHES).await?;
+    let patched = patches::measure(&cluster, PATCHES)?;
+    #[expect(clippy::cast_precision_loss, reason = "sizes that are shown")]
+    let (each, resident) = (
+        patched.processor_seconds * 1e6 / patched.objects as f64,
+        patched.memory.now as f64 / KIB / KIB,
+    );
+    println!(
+        "a program that patches {PATCHES} objects: {:.2} s from its start, {each:.0} us of the processor for each, {resident:.1} MiB resident",
+        patched.seconds,
+    );
+    Ok(patched)
 }
 
 async fn pods(options: &Options) -> Result<Taken> {

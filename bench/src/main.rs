@@ -4,7 +4,7 @@
 //! `-- apiserver` how fast the embedded API server starts, also in place of envtest's kube-apiserver, and what creating a pod costs it
 //! (with `--scale` 100,000 pods and 10,000 watches, beside a real kube-apiserver with etcd), `-- storage` how many objects a store
 //! creates in a second, `-- flood` the memory that
-//! bursts take in 128 MiB and what is left of it, `-- probes` how long a kubelet waits beside other clients of the same port, `-- controller` what caches hold and how soon and how cheaply
+//! bursts take in 128 MiB and what is left of it, `-- fleet` what clusters that are down do to the others of a fleet, `-- probes` how long a kubelet waits beside other clients of the same port, `-- controller` what caches hold and how soon and how cheaply
 //! controllers reconcile, `-- handshake` what it costs that certificates are live, `-- hand-over` how long no replica leads
 //! when a leader ends, and `-- compile` how long a scaffolded project compiles. The server and the load are
 //! processes of their own, on a processor each where `taskset` can bind them. All of them run on mimalloc,
@@ -23,12 +23,14 @@ mod compile;
 mod controller;
 mod drop_in;
 mod echo;
+mod fleet;
 mod flood;
 mod hand_over;
 mod handshake;
 mod heap;
 mod load;
 mod measure;
+mod patches;
 mod payloads;
 mod probes;
 mod process;
@@ -72,6 +74,8 @@ enum Command {
     /// Measures the time without a leader after a leader ends; `cargo build --release -p replicas` comes first.
     #[command(name = "hand-over")]
     HandOver(hand_over::Options),
+    /// Measures what a cluster that is down does to the reconciles in the others of a fleet.
+    Fleet(fleet::Options),
     /// Measures controllers: their caches, how soon they hear of a change, and what a reconcile costs.
     Controller(controller::Options),
     /// Measures how long Cargo compiles a new project, and its tests after one changed line; `cargo build -p kubewright-cli` comes first.
@@ -97,6 +101,9 @@ enum Command {
     /// Follows the objects of a kind and says what that takes; used by the measurements themselves.
     #[command(hide = true)]
     Follow(caches::Follow),
+    /// Patches every object once and says what that takes; used by the measurements themselves.
+    #[command(hide = true)]
+    Patch(patches::Patches),
     /// Sends one run of requests; used by the measurements themselves.
     #[command(hide = true)]
     Load {
@@ -118,8 +125,10 @@ fn main() -> anyhow::Result<()> {
     runtime.block_on(async {
         match Arguments::parse().command {
             Command::Webhook(options) => webhook::run(&options),
+            Command::Fleet(options) => fleet::run(&options).await,
             Command::Controller(options) => controller::run(&options).await,
             Command::Storage => storage::run(),
+            Command::Patch(patches) => patches::patch(&patches).await,
             Command::Follow(follow) => caches::follow(&follow).await,
             Command::Flood(options) => flood::run(&options).await,
             Command::Probes(options) => probes::run(&options).await,

@@ -57,7 +57,14 @@ const EDGES: &[(&str, &[&str])] = &[
     ("check", &["apimachinery", "apiserver"]),
     (
         "cli",
-        &["apiserver", "certificates", "check", "manifests", "testing"],
+        &[
+            "apiserver",
+            "certificates",
+            "check",
+            "manager",
+            "manifests",
+            "testing",
+        ],
     ),
     ("controller", &[]),
     (

@@ -40,7 +40,7 @@ pub fn paths() -> Vec<String> {
     listed.lines().map(str::to_owned).collect()
 }
 
-/// Returns the text files with the given ending that git tracks or would track.
+/// Returns the text files with the given ending that git tracks or would track. What a symbolic link leads to is at its own path.
 ///
 /// # Panics
 ///
@@ -48,7 +48,7 @@ pub fn paths() -> Vec<String> {
 pub fn files(ending: &str) -> Vec<File> {
     let files: Vec<File> = paths()
         .into_iter()
-        .filter(|path| path.ends_with(ending))
+        .filter(|path| path.ends_with(ending) && !root().join(path).is_symlink())
         .filter_map(|path| {
             let text = std::fs::read_to_string(root().join(&path)).ok()?;
             Some(File { path, text })

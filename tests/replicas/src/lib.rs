@@ -4,6 +4,7 @@ mod confined;
 pub mod hand_over;
 mod process;
 pub mod rotation;
+pub mod sharing;
 
 pub use confined::{Confined, Memory};
 pub use process::Ending;
