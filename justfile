@@ -80,4 +80,6 @@ thorough:
     KUBEWRIGHT_THOROUGH=1 cargo test -p scaffold -- what_is_made
     KUBEWRIGHT_HAND_OVERS=200 cargo test --release -p replicas --test hand_over
     KUBEWRIGHT_ROTATIONS=200 cargo test --release -p replicas --test rotation
+    KUBEWRIGHT_SCHEDULES=0..100000 cargo test --release -p kubewright-controller --lib -- simulation
+    KUBEWRIGHT_SHARING=300 KUBEWRIGHT_SHARING_CHANGES=1000 cargo test --release -p replicas --test sharing -- --nocapture
     tests/judges/run
