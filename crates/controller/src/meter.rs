@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::queue::Queue;
 use crate::rate_limit::Bucket;
-use crate::run::{Failures, InProgress};
+use crate::run::{Failures, Spans};
 use crate::shards::Holdings;
 use crate::sync::{Mutex, locked};
 use crate::trigger::Calls;
@@ -43,7 +43,7 @@ struct Count {
 struct Run {
     queue: Arc<Queue<Key>>,
     failures: Arc<Failures>,
-    in_progress: Arc<InProgress>,
+    spans: Arc<Spans>,
 }
 
 /// Load of a controller: its queue, its workers and its reconciles.
@@ -132,7 +132,7 @@ impl Meter {
     /// Returns what it has to do now, object by object: of each kind of objects in it the first `most`, and their total. `None`
     /// while the controller does not run.
     ///
-    /// The queue is locked while it is read, for a time that depends on `most` and on the number of objects that fail.
+    /// The queue is locked while it is read, for a time that depends on `most`, on the number of objects in it and on that of objects that fail.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -169,9 +169,9 @@ impl Meter {
         let Run {
             queue,
             failures,
-            in_progress,
+            spans,
         } = run;
-        Some(Workload::of(&queue, &failures, &in_progress, most))
+        Some(Workload::of(&queue, &failures, &spans, most))
     }
 
     /// Returns how much it has to do now.
@@ -205,12 +205,12 @@ impl Meter {
         &self,
         queue: &Arc<Queue<Key>>,
         failures: &Arc<Failures>,
-        in_progress: &Arc<InProgress>,
+        spans: &Arc<Spans>,
     ) -> Look<'_> {
         locked(self.0.count.lock()).run = Some(Run {
             queue: Arc::clone(queue),
             failures: Arc::clone(failures),
-            in_progress: Arc::clone(in_progress),
+            spans: Arc::clone(spans),
         });
         Look(self)
     }

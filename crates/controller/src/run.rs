@@ -4,9 +4,9 @@ mod collect;
 mod end;
 mod failures;
 mod heed;
-mod in_progress;
 mod outcome;
 mod sharing;
+mod spans;
 mod triggers;
 
 use std::fmt;
@@ -26,8 +26,8 @@ use tracing::{Instrument, Span, field};
 
 use self::end::{End, Failure};
 pub(crate) use self::failures::{Failing, Failures};
-pub(crate) use self::in_progress::InProgress;
 pub use self::outcome::Outcome;
+pub(crate) use self::spans::Spans;
 use crate::clock::Clock;
 use crate::handles::Undecodable;
 use crate::informer::{Entry, Informer, Informers, Subscription};
@@ -234,7 +234,7 @@ struct Work<K> {
     queue: Arc<Queue<Key>>,
     meter: Meter,
     failures: Arc<Failures>,
-    in_progress: Arc<InProgress>,
+    spans: Arc<Spans>,
     holdings: Option<Arc<Holdings>>,
     clock: Clock,
 }
@@ -307,15 +307,13 @@ impl<K: AnyObject> Engine<K> {
             queue: Arc::new(Queue::new(self.groups(), self.limit.clone())),
             meter: self.meter.clone(),
             failures: Arc::default(),
-            in_progress: Arc::new(InProgress::of(self.controller.concurrency)),
+            spans: Arc::default(),
             holdings: self.holdings.clone(),
             clock: Clock::new(),
         });
         let (leave, leaving) = oneshot::channel();
         let mut sharing = pin!(self.share(&work, leaving));
-        let _look = self
-            .meter
-            .look_at(&work.queue, &work.failures, &work.in_progress);
+        let _look = self.meter.look_at(&work.queue, &work.failures, &work.spans);
         let (reporter, updates) = Updates::new();
         let triggers = self.hear_triggers(&work);
         let subscriptions = self.subscribe(&work, &reporter);
@@ -392,16 +390,18 @@ impl<K: AnyObject> Work<K> {
             let span = self.span(&key);
             let attempt = async {
                 if let Some(entry) = self.objects.get(&key) {
-                    let _place = self.in_progress.enter(worker, &key, begun, &span);
+                    let _shown = self.spans.show(&key, &span);
                     return self.reconcile(entry).await;
                 }
                 self.queue.give_back_token();
                 (self.collect_for_gone(&key).await, None)
             };
-            let attempt = attempt.instrument(span.clone());
-            let ended = match &turn {
-                Some(turn) => turn.hold(attempt).await,
-                None => Some(attempt.await),
+            let ended = {
+                let attempt = pin!(attempt.instrument(span.clone()));
+                match &turn {
+                    Some(turn) => turn.hold(attempt).await,
+                    None => Some(attempt.await),
+                }
             };
             let Some((end, object)) = ended else {
                 self.queue.done(&key, None, Priority::LOW);

@@ -7,7 +7,7 @@ use tracing::Span;
 
 use crate::Key;
 use crate::queue::Queue;
-use crate::run::{Failing, Failures, InProgress};
+use crate::run::{Failing, Failures, Spans};
 
 /// What a controller has to do: the objects that wait, are delayed, are being reconciled, or fail. [`Meter::workload`] returns it.
 ///
@@ -83,12 +83,7 @@ pub struct FailingObject {
 }
 
 impl Workload {
-    pub(crate) fn of(
-        queue: &Queue<Key>,
-        failures: &Failures,
-        in_progress: &InProgress,
-        most: usize,
-    ) -> Self {
+    pub(crate) fn of(queue: &Queue<Key>, failures: &Failures, spans: &Spans, most: usize) -> Self {
         let now = Instant::now();
         let passed = |since: Instant| now.saturating_duration_since(since);
         let count = |key: &Key| failures.get(key).map_or(0, |failing| failing.count);
@@ -113,12 +108,12 @@ impl Workload {
                 failures,
             }
         });
-        let (in_progress_total, longest) = in_progress.longest(most);
-        let in_progress = longest.into_iter().map(|reconcile| ReconcileInProgress {
-            failures: count(&reconcile.key),
-            key: reconcile.key,
-            lasted: passed(reconcile.since),
-            span: reconcile.span,
+        let longest = glance.running.into_iter();
+        let in_progress = longest.map(|(key, since)| ReconcileInProgress {
+            failures: count(&key),
+            span: spans.of(&key),
+            key,
+            lasted: passed(since),
         });
         let (failing_total, worst) = failures.worst(most);
         let failing = worst.into_iter().map(|(key, failing)| {
@@ -141,7 +136,7 @@ impl Workload {
             waiting: waiting.collect(),
             delayed_total: glance.later_total,
             delayed: delayed.collect(),
-            in_progress_total,
+            in_progress_total: glance.running_total,
             in_progress: in_progress.collect(),
             failing_total,
             failing: failing.collect(),

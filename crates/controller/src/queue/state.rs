@@ -122,6 +122,9 @@ pub(crate) struct Glance<K, T> {
     pub(crate) later_total: usize,
     /// Each with its time.
     pub(crate) later: Vec<(K, Priority, T)>,
+    pub(crate) running_total: usize,
+    /// Those that workers have had for longest, each with since when.
+    pub(crate) running: Vec<(K, T)>,
 }
 
 impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
@@ -230,6 +233,8 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> Queue<K, T> {
         Glance {
             ready_total: state.waiting,
             ready: state.first(most),
+            running_total: state.running.len(),
+            running: state.longest(most),
             later_total: state.later.len(),
             later: later
                 .map(|((at, _), key)| (key.clone(), state.priority(key), *at))
@@ -452,6 +457,20 @@ impl<K: Clone + Eq + Hash, T: Copy + Ord> State<K, T> {
                 first.filter_map(ready).collect()
             }
         }
+    }
+
+    /// The keys that workers have had for longest. They are looked for, so that no worker has to note its key for this.
+    fn longest(&self, most: usize) -> Vec<(K, T)> {
+        let running = self.items.iter().filter_map(|(key, item)| {
+            let Place::Running(number) = item.place else {
+                return None;
+            };
+            Some((key, *self.running.get(&number)?))
+        });
+        let mut running: Vec<(&K, T)> = running.take(self.running.len()).collect();
+        running.sort_by_key(|(_, since)| *since);
+        let longest = running.into_iter().take(most);
+        longest.map(|(key, since)| (key.clone(), since)).collect()
     }
 
     fn priority(&self, key: &K) -> Priority {

@@ -1,6 +1,7 @@
 //! The objects whose last reconcile has failed: how often in a row, since when, and why.
 
 use std::cmp::Ordering;
+use std::sync::atomic::{self, AtomicUsize};
 
 use ahash::AHashMap;
 use tokio::time::Instant;
@@ -10,7 +11,11 @@ use crate::sync::{Mutex, locked};
 
 /// Failing objects of one run of a controller.
 #[derive(Default)]
-pub(crate) struct Failures(Mutex<State>);
+pub(crate) struct Failures {
+    state: Mutex<State>,
+    /// How many there are: mostly none, which every reconcile asks. What it says of an object is true for the worker that has it, which alone adds it.
+    total: AtomicUsize,
+}
 
 #[derive(Default)]
 struct State {
@@ -33,60 +38,69 @@ pub(crate) struct Failing {
 impl Failures {
     /// How often an object has failed in a row.
     pub(super) fn count(&self, key: &Key) -> u32 {
-        let state = locked(self.0.lock());
+        if self.is_empty() {
+            return 0;
+        }
+        let state = locked(self.state.lock());
         state.all.get(key).map_or(0, |failing| failing.count)
     }
 
     /// Counts a failure, and returns the number of them in a row.
     pub(super) fn add(&self, key: &Key, error: &str) -> u32 {
-        locked(self.0.lock()).fails(key, error, |count| count.saturating_add(1))
+        self.change(|state| state.fails(key, error, |count| count.saturating_add(1)))
     }
 
     /// Notes a failure for good. The next one is the first in its row.
     pub(super) fn add_terminal(&self, key: &Key, error: &str) {
-        let mut state = locked(self.0.lock());
-        // Nothing but its object takes it away again, so that there are not more of these than of errors.
-        if state.errors < ERRORS || state.all.contains_key(key) {
-            state.fails(key, error, |_| 0);
-        }
+        self.change(|state| {
+            // Nothing but its object takes it away again, so that there are not more of these than of errors.
+            if state.errors < ERRORS || state.all.contains_key(key) {
+                state.fails(key, error, |_| 0);
+            }
+        });
     }
 
     /// Forgets a failure for good, because its object is deleted. What is tried again finds that out by itself.
     pub(super) fn remove_terminal(&self, key: &Key) {
-        if locked(self.0.lock()).is_terminal(key) {
+        let is_terminal = !self.is_empty() && locked(self.state.lock()).is_terminal(key);
+        if is_terminal {
             self.remove(key);
         }
     }
 
     /// Forgets an object that does not fail any more.
     pub(super) fn remove(&self, key: &Key) {
-        let mut state = locked(self.0.lock());
-        if let Some(failing) = state.all.remove(key) {
-            state.errors -= usize::from(failing.error.is_some());
+        if self.is_empty() {
+            return;
         }
+        self.change(|state| {
+            if let Some(failing) = state.all.remove(key) {
+                state.errors -= usize::from(failing.error.is_some());
+            }
+        });
     }
 
     /// Forgets all but these objects.
     pub(super) fn retain(&self, keep: impl Fn(&Key) -> bool) {
-        let mut state = locked(self.0.lock());
-        let State { all, errors } = &mut *state;
-        all.retain(|key, failing| {
-            let is_kept = keep(key);
-            if !is_kept {
-                *errors -= usize::from(failing.error.is_some());
-            }
-            is_kept
+        self.change(|State { all, errors }| {
+            all.retain(|key, failing| {
+                let is_kept = keep(key);
+                if !is_kept {
+                    *errors -= usize::from(failing.error.is_some());
+                }
+                is_kept
+            });
         });
     }
 
     /// What is known of one object.
     pub(crate) fn get(&self, key: &Key) -> Option<Failing> {
-        locked(self.0.lock()).all.get(key).cloned()
+        locked(self.state.lock()).all.get(key).cloned()
     }
 
     /// How many objects fail, and those of them that fail for good or have failed most often.
     pub(crate) fn worst(&self, most: usize) -> (usize, Vec<(Key, Failing)>) {
-        let state = locked(self.0.lock());
+        let state = locked(self.state.lock());
         let mut all: Vec<(&Key, &Failing)> = state.all.iter().collect();
         let total = all.len();
         if most < total {
@@ -98,6 +112,17 @@ impl Failures {
             .into_iter()
             .map(|(key, failing)| (key.clone(), failing.clone()));
         (total, worst.collect())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.total.load(atomic::Ordering::Acquire) == 0
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = locked(self.state.lock());
+        let changed = change(&mut state);
+        self.total.store(state.all.len(), atomic::Ordering::Release);
+        changed
     }
 }
 

@@ -60,6 +60,21 @@ fn what_returns_later_is_seen_with_its_time_the_next_first() {
 }
 
 #[test]
+fn what_workers_have_had_for_longest_is_seen_first() {
+    let queue: State<Key, u32> = State::new();
+    for name in 0..6 {
+        queue.add(&("blue", name), Priority::NORMAL, 0);
+    }
+    for at in [30, 10, 20, 40] {
+        queue.next(0, Waker::noop(), at);
+    }
+    queue.done(&("blue", 3), None, Priority::LOW);
+    let glance = queue.glance(2);
+    assert_eq!((glance.running_total, glance.ready_total), (3, 2));
+    assert_eq!(glance.running, [(("blue", 1), 10), (("blue", 2), 20)]);
+}
+
+#[test]
 fn of_a_hundred_thousand_keys_as_many_are_copied_as_were_asked_for() {
     for is_ranked in [true, false] {
         let queue: State<Counted, u32> = if is_ranked {
