@@ -10,7 +10,7 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 
 pub(crate) use self::decoded::Decoded;
-use self::expression::{Call, Expression, Part};
+use self::expression::{Asked, Expression, Part};
 use crate::informer::Delta;
 
 /// Selects the changes of an object that cause a reconcile, as predicates do in controller-runtime. Default: any change.
@@ -161,8 +161,11 @@ impl<K> Predicate<K> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn updated(compare: impl Fn(&K, &K) -> bool + Send + Sync + 'static) -> Self {
-        Self(Expression::call(Call::Updated(Box::new(compare))))
+    pub fn updated(compare: impl Fn(&K, &K) -> bool + Send + Sync + 'static) -> Self
+    where
+        K: DeserializeOwned,
+    {
+        Self(Expression::call(Asked::Updated(Box::new(compare))))
     }
 
     /// Matches a new object for which a closure returns true. When a controller starts, all objects are new to it.
@@ -177,8 +180,11 @@ impl<K> Predicate<K> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn created(ask: impl Fn(&K) -> bool + Send + Sync + 'static) -> Self {
-        Self(Expression::call(Call::Created(Box::new(ask))))
+    pub fn created(ask: impl Fn(&K) -> bool + Send + Sync + 'static) -> Self
+    where
+        K: DeserializeOwned,
+    {
+        Self(Expression::call(Asked::Created(Box::new(ask))))
     }
 
     /// Matches a deleted object for which a closure returns true, called with its last known state.
@@ -196,8 +202,11 @@ impl<K> Predicate<K> {
     /// let pods = owned::<Pod>().filter(failed.and(Predicate::generation_changed()));
     /// # let _ = pods;
     /// ```
-    pub fn deleted(ask: impl Fn(&K) -> bool + Send + Sync + 'static) -> Self {
-        Self(Expression::call(Call::Deleted(Box::new(ask))))
+    pub fn deleted(ask: impl Fn(&K) -> bool + Send + Sync + 'static) -> Self
+    where
+        K: DeserializeOwned,
+    {
+        Self(Expression::call(Asked::Deleted(Box::new(ask))))
     }
 
     /// Matches any change of an object for which a closure returns true. An update matches if the closure returns true for the
@@ -213,8 +222,11 @@ impl<K> Predicate<K> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn object(ask: impl Fn(&K) -> bool + Send + Sync + 'static) -> Self {
-        Self(Expression::call(Call::Object(Box::new(ask))))
+    pub fn object(ask: impl Fn(&K) -> bool + Send + Sync + 'static) -> Self
+    where
+        K: DeserializeOwned,
+    {
+        Self(Expression::call(Asked::Object(Box::new(ask))))
     }
 
     /// Matches a change that this predicate and the other one match.
@@ -291,7 +303,7 @@ impl<K> Predicate<K> {
     }
 }
 
-impl<K: DeserializeOwned> Predicate<K> {
+impl<K> Predicate<K> {
     /// Decides, with the user's closures if they are needed.
     ///
     /// # Errors
@@ -331,7 +343,7 @@ pub(crate) trait Filter: Send + Sync {
     fn matches(&self, delta: &Delta) -> Result<bool, serde_json::Error>;
 }
 
-impl<K: DeserializeOwned> Filter for Predicate<K> {
+impl<K> Filter for Predicate<K> {
     fn decide(&self, delta: &Delta) -> Option<bool> {
         self.decide(delta)
     }

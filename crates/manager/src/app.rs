@@ -9,6 +9,7 @@ use kubewright_webhook::{KubernetesVersion, Webhooks};
 use serde_json::Value;
 
 use crate::Task;
+use crate::diagnostics::{SECURE, Secure};
 use crate::trust::Publish;
 
 /// What a program is made of: one value that is served, tested and written as manifests.
@@ -45,7 +46,7 @@ pub struct App {
     authority: Option<SharedAuthority>,
     publish: Option<Publish>,
     api_services: Vec<String>,
-    secures_metrics: bool,
+    secures_metrics: Option<Secure>,
     install: Install,
     liveness: Readiness,
     readiness: Readiness,
@@ -77,7 +78,7 @@ impl App {
             authority: None,
             publish: None,
             api_services: Vec::new(),
-            secures_metrics: false,
+            secures_metrics: None,
             install: Install::default(),
             liveness: Readiness::default(),
             readiness: Readiness::default(),
@@ -433,7 +434,7 @@ impl App {
     /// assert_eq!(rules[1]["resources"], json!(["subjectaccessreviews"]));
     /// ```
     pub fn secure_metrics(mut self) -> Self {
-        self.secures_metrics = true;
+        self.secures_metrics = Some(SECURE);
         self
     }
 
@@ -561,7 +562,7 @@ impl App {
         self.election.as_ref()
     }
 
-    pub(crate) fn secures_metrics(&self) -> bool {
+    pub(crate) fn secures_metrics(&self) -> Option<Secure> {
         self.secures_metrics
     }
 

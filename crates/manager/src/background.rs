@@ -117,11 +117,9 @@ impl Background {
             inspection.configuration(sources.map(|source| source.state()).collect());
             inspection.parts(roll.clone());
         }
-        let clusters = (!others.is_empty()).then(|| {
-            let metrics = diagnostics.metrics.clone();
-            let observe = move |reconciled: &Reconciled<'_>| metrics.reconciled(reconciled);
-            Clusters::new(others, Arc::new(observe))
-        });
+        let metrics = diagnostics.metrics.clone();
+        let observe = move |reconciled: &Reconciled<'_>| metrics.reconciled(reconciled);
+        let clusters = Clusters::of(others, Arc::new(observe));
         if let Some(clusters) = &clusters {
             diagnostics.metrics.clusters(clusters.roster());
         }

@@ -123,7 +123,7 @@ impl Program {
         parts.own_secret = authority.map(|authority| authority.secret().to_owned());
         parts.metrics = self.registered_metrics().to_vec();
         parts.follows_configuration = self.follows_configuration();
-        parts.secures_metrics = app.secures_metrics();
+        parts.secures_metrics = app.secures_metrics().is_some();
         parts.log_levels = app.log_levels().map(ToOwned::to_owned);
         parts
     }

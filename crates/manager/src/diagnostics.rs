@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 pub(crate) use self::readers::rules;
 use self::secure::Secured;
+pub(crate) use self::secure::{SECURE, Secure};
 use crate::inspection::{self, Inspection, LastReviews};
 use crate::metrics::Metrics;
 use crate::recorder::Recorder;
@@ -53,8 +54,12 @@ impl Diagnostics {
         let is_shared = listen
             .health_probes
             .is_none_or(|probes| Some(probes) == listen.metrics);
-        let secured = match client.filter(|_| app.secures_metrics() && listen.metrics.is_some()) {
-            Some(client) => Some(Secured::start(app, client).await?),
+        let secure = app.secures_metrics().filter(|_| listen.metrics.is_some());
+        let secured = match secure.zip(client) {
+            Some((secure, client)) => {
+                let service = app.authority().and_then(|authority| authority.service());
+                Some(secure(service.unwrap_or(app.name()), client).await?)
+            }
             None => None,
         };
         let inspection = secured.as_ref().map(|_| Inspection::new(app));

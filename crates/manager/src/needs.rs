@@ -157,19 +157,11 @@ impl Needs {
     /// assert_eq!(east.objects()[0]["rules"][0]["verbs"], json!(["create", "patch"]));
     /// ```
     pub fn cluster(&mut self, kubeconfig: impl Into<Kubeconfig>) -> &mut ClusterNeeds {
-        let kubeconfig = kubeconfig.into();
-        let name: Arc<str> = kubeconfig.cluster_or_secret().into();
-        let named = &self.others.named;
-        let known = named.iter().position(|(_, needs)| needs.name == name);
-        let at = known.unwrap_or_else(|| {
-            let secret = PolicyRule::new("", "secrets", ["get", "list", "watch"]);
-            let secret = secret.named(kubeconfig.secret());
-            self.own.permissions.grant_in_own_namespace(secret);
-            let needs = ClusterNeeds::of(name);
-            self.others.named.push((kubeconfig, needs));
-            self.others.named.len() - 1
-        });
-        &mut self.others.named[at].1
+        let (needs, rule) = self.others.cluster(kubeconfig.into());
+        if let Some(rule) = rule {
+            self.own.permissions.grant_in_own_namespace(rule);
+        }
+        needs
     }
 
     /// Requests handles on each cluster of a fleet, whose members come and go. The function is called for each one that comes, and adds
@@ -223,7 +215,7 @@ impl Needs {
     ) -> Fleet<H> {
         let (fleet, declared) = declare(name.into(), members, function);
         declared.ask(&mut self.own.permissions);
-        self.others.fleets.push(declared);
+        self.others.fleet(declared);
         fleet
     }
 

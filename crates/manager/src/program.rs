@@ -82,7 +82,7 @@ impl Program {
             needs.elects(election);
         }
         needs.log_levels(&app);
-        if app.secures_metrics() {
+        if app.secures_metrics().is_some() {
             for rule in diagnostics::rules() {
                 needs.upkeep.grant(None, rule);
             }

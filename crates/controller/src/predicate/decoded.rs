@@ -2,9 +2,10 @@
 
 use std::cell::OnceCell;
 
-use serde::de::DeserializeOwned;
-
 use crate::informer::{Delta, Entry};
+
+/// How an object is decoded.
+pub(crate) type Decode<K> = fn(&Entry) -> Result<K, serde_json::Error>;
 
 /// A change, whose objects are decoded when they are first looked at.
 pub(crate) struct Decoded<'a, K> {
@@ -13,7 +14,7 @@ pub(crate) struct Decoded<'a, K> {
     new: OnceCell<K>,
 }
 
-impl<'a, K: DeserializeOwned> Decoded<'a, K> {
+impl<'a, K> Decoded<'a, K> {
     pub(crate) fn new(delta: &'a Delta) -> Self {
         Self {
             delta,
@@ -26,23 +27,24 @@ impl<'a, K: DeserializeOwned> Decoded<'a, K> {
         self.delta
     }
 
-    pub(crate) fn old(&self) -> Result<Option<&K>, serde_json::Error> {
-        decode(&self.old, self.delta.old.as_deref())
+    pub(crate) fn old(&self, decode: Decode<K>) -> Result<Option<&K>, serde_json::Error> {
+        decoded(&self.old, self.delta.old.as_deref(), decode)
     }
 
-    pub(crate) fn new_one(&self) -> Result<Option<&K>, serde_json::Error> {
-        decode(&self.new, self.delta.new.as_deref())
+    pub(crate) fn new_one(&self, decode: Decode<K>) -> Result<Option<&K>, serde_json::Error> {
+        decoded(&self.new, self.delta.new.as_deref(), decode)
     }
 }
 
-fn decode<'a, K: DeserializeOwned>(
+fn decoded<'a, K>(
     cell: &'a OnceCell<K>,
     entry: Option<&Entry>,
+    decode: Decode<K>,
 ) -> Result<Option<&'a K>, serde_json::Error> {
     let Some(entry) = entry else { return Ok(None) };
     if let Some(object) = cell.get() {
         return Ok(Some(object));
     }
-    let object = entry.decode()?;
+    let object = decode(entry)?;
     Ok(Some(cell.get_or_init(|| object)))
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use super::decoded::Decoded;
-use crate::informer::Delta;
+use super::decoded::{Decode, Decoded};
+use crate::informer::{Delta, Entry};
 
 /// What a condition says of a change: that it matches, that it does not, or nothing.
 pub(super) type Says = Option<bool>;
@@ -36,8 +36,14 @@ pub(super) enum Part {
 #[derive(Clone, Copy)]
 pub(super) struct Parts(u8);
 
-/// A user's closure.
-pub(super) enum Call<K> {
+/// A user's closure. It brings the decoding with it, which programs without closures do not have.
+pub(super) struct Call<K> {
+    asked: Asked<K>,
+    decode: Decode<K>,
+}
+
+/// When it is asked.
+pub(super) enum Asked<K> {
     Created(Ask<K>),
     Deleted(Ask<K>),
     Object(Ask<K>),
@@ -52,8 +58,14 @@ impl<K> Expression<K> {
         Self::Parts(Parts(part as u8))
     }
 
-    pub(super) fn call(call: Call<K>) -> Self {
-        Self::Call(Arc::new(call))
+    pub(super) fn call(asked: Asked<K>) -> Self
+    where
+        K: DeserializeOwned,
+    {
+        Self::Call(Arc::new(Call {
+            asked,
+            decode: Entry::decode::<K>,
+        }))
     }
 
     pub(super) fn not(self) -> Self {
@@ -142,30 +154,29 @@ impl Parts {
 impl<K> Call<K> {
     /// Whether the closure is asked about a change.
     pub(super) fn has_say(&self, delta: &Delta) -> bool {
-        match self {
-            Self::Created(_) => delta.old.is_none(),
-            Self::Deleted(_) => delta.new.is_none(),
-            Self::Updated(_) => delta.old.is_some() && delta.new.is_some(),
-            Self::Object(_) => true,
+        match self.asked {
+            Asked::Created(_) => delta.old.is_none(),
+            Asked::Deleted(_) => delta.new.is_none(),
+            Asked::Updated(_) => delta.old.is_some() && delta.new.is_some(),
+            Asked::Object(_) => true,
         }
     }
-}
 
-impl<K: DeserializeOwned> Call<K> {
     pub(super) fn say(&self, change: &Decoded<'_, K>) -> Result<Says, serde_json::Error> {
         if !self.has_say(change.delta()) {
             return Ok(None);
         }
-        Ok(match self {
-            Self::Created(ask) => change.new_one()?.map(ask),
-            Self::Deleted(ask) => change.old()?.map(ask),
-            Self::Updated(compare) => match (change.old()?, change.new_one()?) {
+        let (old, new) = (|| change.old(self.decode), || change.new_one(self.decode));
+        Ok(match &self.asked {
+            Asked::Created(ask) => new()?.map(ask),
+            Asked::Deleted(ask) => old()?.map(ask),
+            Asked::Updated(compare) => match (old()?, new()?) {
                 (Some(old), Some(new)) => Some(compare(old, new)),
                 _ => None,
             },
-            Self::Object(ask) => match change.new_one()?.map(ask) {
+            Asked::Object(ask) => match new()?.map(ask) {
                 Some(true) => Some(true),
-                of_new => change.old()?.map(ask).or(of_new),
+                of_new => old()?.map(ask).or(of_new),
             },
         })
     }
@@ -187,11 +198,11 @@ impl<K> fmt::Debug for Expression<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Parts(parts) => parts.fmt(formatter),
-            Self::Call(call) => formatter.write_str(match **call {
-                Call::Created(_) => "created",
-                Call::Deleted(_) => "deleted",
-                Call::Object(_) => "object",
-                Call::Updated(_) => "updated",
+            Self::Call(call) => formatter.write_str(match call.asked {
+                Asked::Created(_) => "created",
+                Asked::Deleted(_) => "deleted",
+                Asked::Object(_) => "object",
+                Asked::Updated(_) => "updated",
             }),
             Self::Not(inner) => write!(formatter, "not {inner:?}"),
             Self::All(both) => write!(formatter, "({:?} and {:?})", both[0], both[1]),

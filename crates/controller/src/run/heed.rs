@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::Work;
 use super::end::message;
 use crate::handles::Undecodable;
-use crate::informer::{Delta, Origin};
+use crate::informer::{Delta, Entry, Origin};
 use crate::mapping::{Of, Reporter, Updates};
 use crate::predicate::Decoded;
 use crate::queue::Priority;
@@ -64,7 +64,7 @@ impl<K: AnyObject> Work<K> {
                 let matches = || self.controller.predicate.matches(&change);
                 if self.admits(&self.kind, entry.key(), matches) {
                     let priority = self.priority(urgency(delta), entry.key(), |of| {
-                        Ok(change.new_one()?.map(of))
+                        Ok(change.new_one(Entry::decode::<K>)?.map(of))
                     });
                     self.enqueue_key(entry.key(), priority, Instant::now());
                 }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::{Engine, Work};
 use crate::informer::Origin;
 use crate::queue::Priority;
-use crate::shards::{Moved, Sharer, Turn};
+use crate::shards::{Moved, Site, Turn};
 use crate::{AnyObject, Key};
 
 /// Another replica is to reconcile the object.
@@ -18,16 +18,22 @@ impl<K: AnyObject> Engine<K> {
     /// Holds a share of the objects until the other end of the channel is dropped and the last reconcile has ended.
     pub(super) async fn share(&self, work: &Arc<Work<K>>, leaving: oneshot::Receiver<()>) {
         let leaving = async { drop(leaving.await) };
+        let sharing = self.controller.sharding.as_ref();
         let (election, holdings) = (self.shared_by.as_ref(), self.holdings.as_ref());
         // The informers have synced, so that there is a client.
-        let (Some((election, holdings)), Some(client)) =
-            (election.zip(holdings), self.informers.client())
+        let (Some(sharing), Some((election, holdings)), Some(client)) =
+            (sharing, election.zip(holdings), self.informers.client())
         else {
             return leaving.await;
         };
-        let (name, kind) = (&self.controller.name, self.objects.kind());
-        let sharer = Sharer::new(election, name, kind, Arc::clone(holdings), client);
-        sharer.run(leaving, |moved| work.moves(moved)).await;
+        let site = Site {
+            election,
+            controller: &self.controller.name,
+            kind: self.objects.kind(),
+            holdings,
+            client,
+        };
+        (sharing.share())(site, Box::pin(leaving), &|moved| work.moves(moved)).await;
     }
 }
 

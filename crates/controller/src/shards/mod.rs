@@ -11,7 +11,8 @@ mod tests;
 use crate::LeaderElection;
 
 pub(crate) use holdings::{Holdings, Moved, Turn};
-pub(crate) use sharer::Sharer;
+use sharer::Sharer;
+pub(crate) use sharer::{Share, Site};
 
 /// Among how many shards the replicas of a program share the objects of a controller, and by which Lease; see
 /// [`Controller::sharded`](crate::Controller::sharded).
@@ -36,6 +37,7 @@ pub(crate) use sharer::Sharer;
 pub struct Sharding {
     count: u16,
     lease: Option<LeaderElection>,
+    share: Share,
 }
 
 impl Sharding {
@@ -44,6 +46,7 @@ impl Sharding {
         Self {
             count: shards.max(1),
             lease: None,
+            share: Sharer::share,
         }
     }
 
@@ -63,6 +66,11 @@ impl Sharding {
     }
 
     /// The Lease, for a controller of these names.
+    /// What shares the objects, for which programs without sharded controllers have no code.
+    pub(crate) fn share(&self) -> Share {
+        self.share
+    }
+
     pub(crate) fn election(&self, program: Option<&str>, controller: &str) -> LeaderElection {
         let default = || {
             let names = program.into_iter().chain([controller, "shards"]);

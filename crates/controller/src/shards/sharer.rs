@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use kube::Client;
 use tokio::time::{Instant, sleep_until};
 
@@ -38,14 +39,39 @@ pub(crate) struct Sharer {
     updates: Updates,
 }
 
+/// What is shared, and by which Lease.
+pub(crate) struct Site<'a> {
+    pub(crate) election: &'a LeaderElection,
+    pub(crate) controller: &'a Arc<str>,
+    pub(crate) kind: &'a Kind,
+    pub(crate) holdings: &'a Arc<Holdings>,
+    pub(crate) client: Client,
+}
+
+/// As [`Sharer::run`].
+pub(crate) type Share = for<'a> fn(
+    Site<'a>,
+    BoxFuture<'a, ()>,
+    &'a (dyn Fn(&Moved) + Send + Sync),
+) -> BoxFuture<'a, ()>;
+
 impl Sharer {
-    pub(crate) fn new(
-        election: &LeaderElection,
-        controller: &Arc<str>,
-        kind: &Kind,
-        holdings: Arc<Holdings>,
-        client: Client,
-    ) -> Self {
+    pub(super) fn share<'a>(
+        site: Site<'a>,
+        leaving: BoxFuture<'a, ()>,
+        moved: &'a (dyn Fn(&Moved) + Send + Sync),
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(Self::new(site).run(leaving, moved))
+    }
+
+    fn new(site: Site<'_>) -> Self {
+        let Site {
+            election,
+            controller,
+            kind,
+            holdings,
+            client,
+        } = site;
         let (clock, timing) = (Clock::new(), election.timing());
         let (lease, identity) = (election.place(client), election.name());
         let informers = Informers::new();
@@ -65,7 +91,7 @@ impl Sharer {
             start: Instant::now(),
             rules: Rules::new(identity.to_string(), split, count, timing, beat),
             identity,
-            holdings,
+            holdings: Arc::clone(holdings),
             failures: 0,
             is_leaving: false,
             is_blocked: false,
@@ -79,7 +105,7 @@ impl Sharer {
     /// # Cancel safety
     ///
     /// Dropping the future ends what is held at once, and the other replicas wait for the rest of the lease duration.
-    pub(crate) async fn run(mut self, leaving: impl Future<Output = ()>, moved: impl Fn(&Moved)) {
+    async fn run(mut self, leaving: impl Future<Output = ()>, moved: impl Fn(&Moved)) {
         let (informers, client) = (self.informers.clone(), self.lease.client.clone());
         let sharing = async {
             let mut leaving = pin!(leaving);

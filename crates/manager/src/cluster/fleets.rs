@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt as _;
+use futures::future::BoxFuture;
 use kube::Client;
 use kubewright_controller::{AnyController, Informers};
-use kubewright_manifests::Permissions;
+use kubewright_manifests::{Permissions, PolicyRule};
 use tokio::task::{JoinError, JoinSet};
 
 use super::lead::Leads;
@@ -19,9 +20,13 @@ use crate::sentence::sentence;
 /// The other clusters that a program declares.
 #[derive(Default)]
 pub(crate) struct Declared {
-    pub(crate) named: Vec<(Kubeconfig, ClusterNeeds)>,
-    pub(crate) fleets: Vec<DeclaredFleet>,
+    named: Vec<(Kubeconfig, ClusterNeeds)>,
+    fleets: Vec<DeclaredFleet>,
+    /// Only of a program that has others, so that the code of the connections is in no other program.
+    keep: Option<Keep>,
 }
+
+type Keep = fn(Clusters, Client, Arc<str>) -> BoxFuture<'static, ()>;
 
 /// A fleet that a program declares.
 pub(crate) struct DeclaredFleet {
@@ -43,6 +48,7 @@ pub(super) trait Joins: Send + Sync {
 pub(crate) struct Clusters {
     named: Vec<(Kubeconfig, Arc<Member>)>,
     fleets: Vec<DeclaredFleet>,
+    keep: Keep,
     roster: Roster,
     leads: Leads,
     observe: Observe,
@@ -53,8 +59,27 @@ pub(crate) struct Clusters {
 pub(crate) struct Roster(Arc<Mutex<Vec<Arc<Member>>>>);
 
 impl Declared {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.named.is_empty() && self.fleets.is_empty()
+    /// What the program requests in a cluster; if it is new, with the rule for its Secret.
+    pub(crate) fn cluster(
+        &mut self,
+        kubeconfig: Kubeconfig,
+    ) -> (&mut ClusterNeeds, Option<PolicyRule>) {
+        self.keep = Some(Clusters::keep_all);
+        let name: Arc<str> = kubeconfig.cluster_or_secret().into();
+        let known = self.named.iter().position(|(_, needs)| needs.name == name);
+        let mut rule = None;
+        let at = known.unwrap_or_else(|| {
+            let secret = PolicyRule::new("", "secrets", ["get", "list", "watch"]);
+            rule = Some(secret.named(kubeconfig.secret()));
+            self.named.push((kubeconfig, ClusterNeeds::of(name)));
+            self.named.len() - 1
+        });
+        (&mut self.named[at].1, rule)
+    }
+
+    pub(crate) fn fleet(&mut self, fleet: DeclaredFleet) {
+        self.keep = Some(Clusters::keep_all);
+        self.fleets.push(fleet);
     }
 
     /// What the program may do in a cluster, or in each cluster of a fleet.
@@ -219,20 +244,23 @@ impl Keeping {
 }
 
 impl Clusters {
-    pub(crate) fn new(declared: Declared, observe: Observe) -> Self {
+    /// `None`: there are no others.
+    pub(crate) fn of(declared: Declared, observe: Observe) -> Option<Self> {
+        let keep = declared.keep?;
         let roster = Roster::default();
         let named = declared.named.into_iter().map(|(kubeconfig, needs)| {
             let member = Arc::new(Member::new(needs, &observe));
             roster.enter(&member);
             (kubeconfig, member)
         });
-        Self {
+        Some(Self {
             named: named.collect(),
             fleets: declared.fleets,
+            keep,
             leads: Leads::new(),
             roster,
             observe,
-        }
+        })
     }
 
     /// What has their controllers at work.
@@ -241,7 +269,15 @@ impl Clusters {
     }
 
     /// Works in all of them.
-    pub(crate) async fn keep(self, client: Client, program: Arc<str>) {
+    pub(crate) fn keep(self, client: Client, program: Arc<str>) -> BoxFuture<'static, ()> {
+        (self.keep)(self, client, program)
+    }
+
+    fn keep_all(self, client: Client, program: Arc<str>) -> BoxFuture<'static, ()> {
+        Box::pin(self.work(client, program))
+    }
+
+    async fn work(self, client: Client, program: Arc<str>) {
         let home = Home {
             client,
             program,

@@ -180,9 +180,3 @@ fn lifetime(access: Access) -> Duration {
 const REVIEWS: usize = 4;
 const REMEMBERED: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(5);
-
-impl std::fmt::Debug for Readers {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_tuple("Readers").finish()
-    }
-}

@@ -1,7 +1,9 @@
 //! Metrics over HTTPS: the certificate that they are served with, and who may read them.
 
+use std::fmt;
 use std::ops::ControlFlow;
 
+use futures::future::BoxFuture;
 use kube::Client;
 use kubewright_certificates::{CertificateSource, SelfSigned};
 use kubewright_server::{DiagnosticsServer, LiveIdentity};
@@ -9,38 +11,44 @@ use tokio::task::JoinSet;
 use tokio::time::{Duration, sleep};
 
 use super::readers::Readers;
-use crate::{App, StartError};
+use crate::StartError;
 
 /// What it takes to serve metrics over HTTPS to those who may read them.
-#[derive(Debug)]
-pub(super) struct Secured {
+pub(crate) struct Secured {
     identity: LiveIdentity,
-    readers: Readers,
+    secure: Box<dyn Fn(DiagnosticsServer) -> DiagnosticsServer + Send + Sync>,
     renewal: JoinSet<()>,
 }
 
+/// How metrics come to be secured. The code is in no program whose metrics are open.
+pub(crate) type Secure =
+    for<'a> fn(&'a str, &'a Client) -> BoxFuture<'a, Result<Secured, StartError>>;
+
+pub(crate) const SECURE: Secure = |service, client| Box::pin(Secured::start(service, client));
+
 impl Secured {
-    /// Starts with a certificate that the program makes for itself: metrics are served before the program has another.
-    pub(super) async fn start(app: &App, client: &Client) -> Result<Self, StartError> {
-        let service = app.authority().and_then(|authority| authority.service());
-        let service = service.unwrap_or(app.name());
+    /// Starts with a certificate that the program makes for its Service itself: metrics are served before the program has another.
+    async fn start(service: &str, client: &Client) -> Result<Self, StartError> {
         let mut own = SelfSigned::for_service(service, client.default_namespace());
         let first = own.next().await.map_err(StartError::MetricsCertificate)?;
         let identity = LiveIdentity::of(first);
         let mut renewal = JoinSet::new();
         renewal.spawn(renew(own, identity.clone()));
+        let (served, readers) = (identity.clone(), Readers::new(client.clone()));
         Ok(Self {
             identity,
-            readers: Readers::new(client.clone()),
+            secure: Box::new(move |server| {
+                let readers = readers.clone();
+                server
+                    .over_tls(served.clone())
+                    .authorize(move |request| readers.clone().access(request))
+            }),
             renewal,
         })
     }
 
     pub(super) fn secure(&self, server: DiagnosticsServer) -> DiagnosticsServer {
-        let readers = self.readers.clone();
-        server
-            .over_tls(self.identity.clone())
-            .authorize(move |request| readers.clone().access(request))
+        (self.secure)(server)
     }
 
     /// Serves the certificates of another server of the program, which its clients know to trust.
@@ -66,5 +74,11 @@ async fn renew(mut own: SelfSigned, identity: LiveIdentity) {
                 sleep(Duration::from_mins(1)).await;
             }
         }
+    }
+}
+
+impl fmt::Debug for Secured {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Secured").finish_non_exhaustive()
     }
 }

@@ -51,10 +51,17 @@ pub struct Task {
     name: Arc<str>,
     site: Site,
     times: Times,
-    zone: Option<String>,
+    zone: Option<Zone>,
     jitter: Duration,
     backoff: Backoff,
     run: Arc<dyn AnyRunTask>,
+}
+
+/// A time zone and how a schedule comes to be in it, for which programs without time zones have no code.
+#[derive(Clone)]
+struct Zone {
+    name: String,
+    enter: fn(Cron, &str) -> Result<Cron, CronError>,
 }
 
 /// The replicas on which a task runs.
@@ -234,7 +241,10 @@ impl Task {
     /// # }
     /// ```
     pub fn time_zone(mut self, name: impl Into<String>) -> Self {
-        self.zone = Some(name.into());
+        self.zone = Some(Zone {
+            name: name.into(),
+            enter: Cron::in_time_zone,
+        });
         self
     }
 
@@ -329,7 +339,7 @@ impl Task {
             Times::Cron(schedule) => {
                 let schedule = schedule.clone().map_err(wrong)?;
                 let schedule = match &self.zone {
-                    Some(zone) => schedule.in_time_zone(zone).map_err(wrong)?,
+                    Some(zone) => (zone.enter)(schedule, &zone.name).map_err(wrong)?,
                     None => schedule,
                 };
                 Ok(Timing::Cron(schedule, self.jitter))
