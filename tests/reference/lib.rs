@@ -25,7 +25,7 @@ pub fn hold(page: &str, made: &str, package: &str, test: &str) {
     assert!(
         written == made,
         "docs/guide/{page} is not what the code says: run `KUBEWRIGHT_WRITE=1 cargo test -p {package} {test}`\n{}",
-        similar::TextDiff::from_lines(&written, made).unified_diff()
+        diffy::create_patch(&written, made)
     );
 }
 

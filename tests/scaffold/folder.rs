@@ -53,11 +53,11 @@ pub(crate) fn difference(
             continue;
         }
         let [before, after] = [before, after].map(|text| text.map_or("", String::as_str));
-        let diff = similar::TextDiff::from_lines(before, after);
-        text += &diff
-            .unified_diff()
-            .header(&format!("expected {path}"), path)
-            .to_string();
+        let mut options = diffy::DiffOptions::new();
+        options
+            .set_original_filename(format!("expected {path}"))
+            .set_modified_filename(path.clone());
+        text += &options.create_patch(before, after).to_string();
     }
     text
 }

@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use similar::{ChangeTag, TextDiff};
+use diffy::{DiffOptions, Line};
 
 /// Generated files: their contents by path. Paths are relative and use `/`.
 ///
@@ -311,21 +311,21 @@ impl Error for Drift {}
 
 /// The lines that differ, each with two around it.
 fn difference(found: &str, made: &str) -> String {
-    let diff = TextDiff::from_lines(found, made);
+    let mut options = DiffOptions::new();
+    options.set_context_len(2);
     let mut text = String::new();
-    for (place, group) in diff.grouped_ops(2).iter().enumerate() {
+    for (place, hunk) in options.create_patch(found, made).hunks().iter().enumerate() {
         if place > 0 {
             text.push_str("  …\n");
         }
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let sign = match change.tag() {
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-                ChangeTag::Equal => ' ',
+        for line in hunk.lines() {
+            let (sign, line) = match line {
+                Line::Delete(line) => ('-', line),
+                Line::Insert(line) => ('+', line),
+                Line::Context(line) => (' ', line),
             };
-            let line = change.value().trim_end_matches('\n');
             // Writing into a `String` cannot fail.
-            let _ = writeln!(text, "{sign}{line}");
+            let _ = writeln!(text, "{sign}{}", line.trim_end_matches('\n'));
         }
     }
     text

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use clap::Args;
-use similar::TextDiff;
+use diffy::DiffOptions;
 
 use super::project::{Place, Write, left_to_user, open, write_changes};
 use crate::failure::{Failure, Outcome};
@@ -68,12 +68,11 @@ pub(crate) fn run(ui: &Ui, arguments: &Arguments) -> Outcome {
         ui.line(format!(
             "{path} is left as it is, since you have changed it. A new project has this:"
         ));
-        for line in TextDiff::from_lines(known, new)
-            .unified_diff()
-            .header(path, &format!("{path} of {to}"))
-            .to_string()
-            .lines()
-        {
+        let mut options = DiffOptions::new();
+        options
+            .set_original_filename(path.clone())
+            .set_modified_filename(format!("{path} of {to}"));
+        for line in options.create_patch(known, new).to_string().lines() {
             let tone = match line.as_bytes().first() {
                 Some(b'+') => Tone::Added,
                 Some(b'-') => Tone::Removed,

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
+use diffy::{DiffOptions, Line};
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
 
 use crate::ui::{Tone, Ui};
 
@@ -19,26 +19,23 @@ pub(crate) enum Context {
 /// The objects are compared as YAML, the form people know them in.
 pub(crate) fn lines(ui: &Ui, before: &Value, after: &Value, context: Context) -> Vec<String> {
     let (before, after) = (yaml(before), yaml(after));
-    let diff = TextDiff::from_lines(&before, &after);
-    let context = match context {
+    let mut options = DiffOptions::new();
+    options.set_context_len(match context {
         Context::Around => 2,
         Context::Whole => before.lines().count() + after.lines().count(),
-    };
+    });
     let mut lines = Vec::new();
-    for (index, group) in diff.grouped_ops(context).iter().enumerate() {
+    let patch = options.create_patch(&before, &after);
+    for (index, hunk) in patch.hunks().iter().enumerate() {
         if index > 0 {
             lines.push(ui.paint(Tone::Faint, "  …"));
         }
-        for change in group
-            .iter()
-            .flat_map(|operation| diff.iter_changes(operation))
-        {
-            let (mark, tone) = match change.tag() {
-                ChangeTag::Insert => ('+', Tone::Added),
-                ChangeTag::Delete => ('-', Tone::Removed),
-                ChangeTag::Equal => (' ', Tone::Plain),
+        for line in hunk.lines() {
+            let (mark, tone, text) = match line {
+                Line::Insert(text) => ('+', Tone::Added, text),
+                Line::Delete(text) => ('-', Tone::Removed, text),
+                Line::Context(text) => (' ', Tone::Plain, text),
             };
-            let text = change.to_string();
             lines.push(ui.paint(tone, &format!("{mark} {}", text.trim_end_matches('\n'))));
         }
     }
