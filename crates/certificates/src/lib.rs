@@ -44,5 +44,5 @@ pub use shared::{
     Fingerprint, Phase, Publication, Rotation, RotationEvent, SharedAuthority, SharedSource,
     Status, Timing, Trust,
 };
-pub use source::CertificateSource;
+pub use source::{AnySource, CertificateSource};
 pub use trust::TrustBundle;

@@ -1,5 +1,8 @@
 //! The one trait of this crate: a source is a sequence of identities.
 
+use std::fmt;
+use std::pin::Pin;
+
 use crate::{CertificateError, Identity};
 
 /// Source of the identities that a server serves.
@@ -50,6 +53,56 @@ pub trait CertificateSource: Send + 'static {
     ///
     /// Dropping the future loses nothing; the next call yields the same identity.
     fn next(&mut self) -> impl Future<Output = Result<Identity, CertificateError>> + Send;
+}
+
+/// A source of any type: what serves its identities needs no type parameter, and a program its code only once.
+///
+/// ```
+/// use kubewright_certificates::{AnySource, CertificateSource, Files, SelfSigned};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let directory: Option<&str> = None; // of a mounted Secret
+/// let mut source = match directory {
+///     Some(directory) => AnySource::new(Files::in_dir(directory)),
+///     None => AnySource::new(SelfSigned::for_names(["localhost"])),
+/// };
+/// assert!(source.next().await.is_ok());
+/// # Ok(())
+/// # }
+/// ```
+pub struct AnySource(Box<dyn Next>);
+
+/// [`CertificateSource`], with its future on the heap.
+trait Next: Send {
+    fn next_boxed(&mut self) -> Boxed<'_>;
+}
+
+type Boxed<'a> = Pin<Box<dyn Future<Output = Result<Identity, CertificateError>> + Send + 'a>>;
+
+impl<C: CertificateSource> Next for C {
+    fn next_boxed(&mut self) -> Boxed<'_> {
+        Box::pin(self.next())
+    }
+}
+
+impl AnySource {
+    /// Takes a source of some type.
+    pub fn new(source: impl CertificateSource) -> Self {
+        Self(Box::new(source))
+    }
+}
+
+impl CertificateSource for AnySource {
+    fn next(&mut self) -> impl Future<Output = Result<Identity, CertificateError>> + Send {
+        self.0.next_boxed()
+    }
+}
+
+impl fmt::Debug for AnySource {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("AnySource").finish_non_exhaustive()
+    }
 }
 
 impl CertificateSource for std::vec::IntoIter<Identity> {

@@ -318,21 +318,24 @@ impl<K: AnyObject> Engine<K> {
         let triggers = self.hear_triggers(&work);
         let subscriptions = self.subscribe(&work, &reporter);
         let mut mapping = JoinSet::new();
-        mapping.spawn(Arc::clone(&work).map(updates).in_current_span());
+        // In boxes: otherwise a program has the code that spawns once for each kind of future and for each kind of runtime.
+        let updates = Arc::clone(&work).map(updates).in_current_span();
+        mapping.spawn(updates.boxed());
         if self.controller.collector.is_some() {
             let owners = Arc::clone(&work).look_after_owners(self.objects.lists());
-            mapping.spawn(owners.in_current_span());
+            mapping.spawn(owners.in_current_span().boxed());
         }
         for informer in &self.watched {
-            mapping.spawn(Arc::clone(&work).look_after_lists(informer.lists()));
+            let lists = Arc::clone(&work).look_after_lists(informer.lists());
+            mapping.spawn(lists.boxed());
         }
         let mut workers = JoinSet::new();
         for worker in 0..self.controller.concurrency {
             let work = Arc::clone(&work).work(worker);
-            match guard.clone() {
-                Some(guard) => workers.spawn(guard.bind(work)),
-                None => workers.spawn(work),
-            };
+            workers.spawn(match guard.clone() {
+                Some(guard) => guard.bind(work).boxed(),
+                None => work.boxed(),
+            });
         }
         tracing::info!(controller = %self.controller.name, "reconciling");
         tokio::select! {

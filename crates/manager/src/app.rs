@@ -8,8 +8,8 @@ use kubewright_server::Readiness;
 use kubewright_webhook::{KubernetesVersion, Webhooks};
 use serde_json::Value;
 
-use crate::Task;
 use crate::diagnostics::{SECURE, Secure};
+use crate::task::{BEGIN, BeginTasks, Task};
 use crate::trust::Publish;
 
 /// What a program is made of: one value that is served, tested and written as manifests.
@@ -41,6 +41,7 @@ pub struct App {
     crds: Vec<Value>,
     controllers: Vec<AnyController>,
     tasks: Vec<Task>,
+    begin_tasks: Option<BeginTasks>,
     election: Option<LeaderElection>,
     log_levels: Option<String>,
     authority: Option<SharedAuthority>,
@@ -73,6 +74,7 @@ impl App {
             crds: Vec::new(),
             controllers: Vec::new(),
             tasks: Vec::new(),
+            begin_tasks: None,
             election: None,
             log_levels: None,
             authority: None,
@@ -248,6 +250,7 @@ impl App {
     /// # assert_eq!(app(&mut Needs::default()).name(), "gardens");
     /// ```
     pub fn task(mut self, task: Task) -> Self {
+        self.begin_tasks = Some(BEGIN);
         self.tasks.push(task);
         self
     }
@@ -598,6 +601,10 @@ impl App {
 
     pub(crate) fn tasks(&self) -> &[Task] {
         &self.tasks
+    }
+
+    pub(crate) fn begin_tasks(&self) -> Option<BeginTasks> {
+        self.begin_tasks
     }
 
     pub(crate) fn controllers(&self) -> &[AnyController] {

@@ -16,6 +16,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::cluster::{Clusters, Leads};
 use crate::configuration::Followed;
 use crate::diagnostics::Diagnostics;
+use crate::inspection::Shown;
 use crate::logging::{Levels, Log};
 use crate::metrics::Metrics;
 use crate::parts::{Panicked, Parts, Roll};
@@ -85,10 +86,12 @@ impl Background {
             diagnostics
                 .metrics
                 .election(election.lease(), elector.guard());
-            if let Some(inspection) = diagnostics.inspection() {
-                let (guard, observed) = (elector.guard(), elector.observed());
-                inspection.leadership(election.lease(), elector.identity(), guard, observed);
-            }
+            diagnostics.show(|| Shown::Leadership {
+                lease: election.lease().to_owned(),
+                identity: elector.identity().to_owned(),
+                guard: elector.guard(),
+                observed: elector.observed(),
+            });
             elector
         });
         diagnostics.metrics.caches(informers.clone());
@@ -106,23 +109,30 @@ impl Background {
         diagnostics
             .metrics
             .queues(controllers.iter().map(Running::meter).collect());
-        let tasks = Tasks::new(app.tasks(), &diagnostics.metrics);
+        let metrics = &diagnostics.metrics;
+        let tasks = app
+            .begin_tasks()
+            .map(|begin| metrics.register(|own| begin(app.tasks(), own)));
+        let tasks = tasks.unwrap_or_default();
         let roll = Roll::default();
-        if let Some(inspection) = diagnostics.inspection() {
-            let meters = controllers.iter().map(Running::meter).collect();
-            let sources = own.configuration.iter();
-            inspection.caches(informers.clone());
-            inspection.controllers(meters, diagnostics.metrics.clone());
-            inspection.tasks(tasks.clone());
-            inspection.configuration(sources.map(|source| source.state()).collect());
-            inspection.parts(roll.clone());
-        }
+        diagnostics.show(|| Shown::Caches(informers.clone()));
+        diagnostics.show(|| {
+            let metrics = diagnostics.metrics.clone();
+            Shown::Controllers {
+                meters: controllers.iter().map(Running::meter).collect(),
+                reconciles: Box::new(move |controller| metrics.reconciles(controller)),
+            }
+        });
+        diagnostics.show(|| Shown::Tasks(tasks.clone()));
+        let sources = own.configuration.iter();
+        diagnostics.show(|| Shown::Configuration(sources.map(|source| source.state()).collect()));
+        diagnostics.show(|| Shown::Parts(roll.clone()));
         let metrics = diagnostics.metrics.clone();
         let observe = move |reconciled: &Reconciled<'_>| metrics.reconciled(reconciled);
-        let clusters = Clusters::of(others, Arc::new(observe));
-        if let Some(clusters) = &clusters {
-            diagnostics.metrics.clusters(clusters.roster());
-        }
+        let clusters = others.begin().map(|begin| {
+            let register = &diagnostics.metrics;
+            register.register(|registry| begin(others, Arc::new(observe), registry))
+        });
         Self {
             name: app.name().into(),
             configuration: own.configuration,

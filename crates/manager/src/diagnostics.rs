@@ -3,9 +3,11 @@
 mod readers;
 mod secure;
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use kube::Client;
 use kubewright_server::{DiagnosticsServer, LiveIdentity, Readiness};
 use prometheus_client::registry::Registry;
@@ -14,7 +16,7 @@ use tokio::task::JoinSet;
 pub(crate) use self::readers::rules;
 use self::secure::Secured;
 pub(crate) use self::secure::{SECURE, Secure};
-use crate::inspection::{self, Inspection, LastReviews};
+use crate::inspection::{self, Inspect, Shown};
 use crate::metrics::Metrics;
 use crate::recorder::Recorder;
 use crate::{App, StartError, client, traces};
@@ -28,13 +30,12 @@ pub(crate) struct Addresses {
 }
 
 /// The metrics of a program and the servers of its metrics and health probes, which stop when this is dropped.
-#[derive(Debug)]
 pub(crate) struct Diagnostics {
     pub(crate) metrics: Metrics,
     bound: Addresses,
     secured: Option<Secured>,
     /// Only where the metrics are secured: it has names of objects and messages of errors.
-    inspection: Option<Inspection>,
+    inspection: Option<Arc<dyn Inspect>>,
     _servers: JoinSet<()>,
 }
 
@@ -62,15 +63,18 @@ impl Diagnostics {
             }
             None => None,
         };
-        let inspection = secured.as_ref().map(|_| Inspection::new(app));
-        let last_reviews = inspection.as_ref().map(|inspection| {
-            inspection.checks(app.liveness(), readiness.clone());
-            let last = LastReviews::default();
+        let inspection = secured
+            .as_ref()
+            .map(|secured| secured.inspect(app.name(), app.version_number()));
+        if let Some(inspection) = &inspection {
+            inspection.show(Shown::Checks {
+                liveness: app.liveness(),
+                readiness: readiness.clone(),
+            });
             if app.has_webhooks() {
-                inspection.webhooks(app.hooks(), last.clone());
+                inspection.show(Shown::Webhooks(app.hooks().clone()));
             }
-            last
-        });
+        }
         if let Some(address) = listen.metrics {
             let page = metrics.clone();
             let server = if is_shared {
@@ -92,26 +96,27 @@ impl Diagnostics {
                 .await
                 .map_err(StartError::Diagnostics)?;
             bound.metrics = Some(server.local_addr());
-            servers.spawn(server.run());
+            servers.spawn(server.run().boxed());
         }
         bound.health_probes = match listen.health_probes.filter(|_| !is_shared) {
             Some(address) => {
                 let server = probes().bind(address).await;
                 let server = server.map_err(StartError::Diagnostics)?;
                 let address = server.local_addr();
-                servers.spawn(server.run());
+                servers.spawn(server.run().boxed());
                 Some(address)
             }
             None => bound.metrics,
         };
         let reviews = bound.metrics.map(|_| metrics.clone());
         if reviews.is_some() || recorder.is_some() {
+            let inspection = inspection.clone();
             app.hooks().observe(move |answered| {
                 if let Some(reviews) = &reviews {
                     reviews.answered(answered);
                 }
-                if let Some(last) = &last_reviews {
-                    last.keep(answered);
+                if let Some(inspection) = &inspection {
+                    inspection.answered(answered);
                 }
                 if let Some(recorder) = &recorder {
                     recorder.keep(answered);
@@ -145,9 +150,11 @@ impl Diagnostics {
         self.secured.is_some()
     }
 
-    /// What is shown of the program's inside, if the program shows it.
-    pub(crate) fn inspection(&self) -> Option<&Inspection> {
-        self.inspection.as_ref()
+    /// Shows a part of the program, if it shows its inside.
+    pub(crate) fn show(&self, part: impl FnOnce() -> Shown) {
+        if let Some(inspection) = &self.inspection {
+            inspection.show(part());
+        }
     }
 
     /// Serves the metrics with the certificates of the program's webhooks from now on, if they are served over HTTPS.
@@ -155,6 +162,16 @@ impl Diagnostics {
         if let Some(secured) = &mut self.secured {
             secured.follow(identity);
         }
+    }
+}
+
+impl fmt::Debug for Diagnostics {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Diagnostics")
+            .field("bound", &self.bound)
+            .field("secured", &self.secured)
+            .finish_non_exhaustive()
     }
 }
 

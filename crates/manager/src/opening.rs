@@ -3,16 +3,17 @@
 use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
-use kubewright_certificates::{CertificateSource, Identity, SharedAuthority, SharedSource, Status};
+use kubewright_certificates::{AnySource, Identity, SharedAuthority, SharedSource, Status};
 use kubewright_server::{Drain, Readiness, Server, memory_limit};
 use tokio::sync::watch;
 
 use crate::background::Background;
+use crate::inspection::{Certificate, Shown};
 use crate::parts::Panicked;
 use crate::serving::Serving;
 use crate::tls::Tls;
 use crate::traces::Continued;
-use crate::trust::{self, EventRecorder, Publishing, Target, TrustStatus};
+use crate::trust::{self, EventRecorder, Publishing, TrustStatus, targets};
 use crate::{App, StartError};
 
 /// A program that has loaded what it needs and is about to serve.
@@ -31,14 +32,13 @@ impl Opening {
     pub(crate) fn publishing(&mut self, recorder: &EventRecorder) -> Publishing {
         let client = self.background.client().cloned();
         let client = client.expect("a program that publishes has permissions, and so a client");
-        let (name, targets) = (self.background.name().clone(), Target::all_of(&self.app));
+        let (name, targets) = (self.background.name().clone(), targets(&self.app));
         let parts = self.background.others();
         let publishing = Publishing::start(&client, &name, targets, recorder, parts);
         trust::check(&publishing.status, &self.readiness);
         self.background.metrics().trust(publishing.status.clone());
-        if let Some(inspection) = self.background.diagnostics().inspection() {
-            inspection.trust(publishing.status.clone());
-        }
+        let diagnostics = self.background.diagnostics();
+        diagnostics.show(|| Shown::Trust(publishing.status.clone()));
         publishing
     }
 
@@ -68,11 +68,11 @@ impl Opening {
         (source, status)
     }
 
-    pub(crate) async fn bind<C: CertificateSource>(
+    pub(crate) async fn bind(
         mut self,
         listen: SocketAddr,
-        certificates: C,
-    ) -> Result<Serving<C>, StartError> {
+        certificates: AnySource,
+    ) -> Result<Serving, StartError> {
         if let Some(memory) = memory_limit() {
             self.app.hooks().memory_by_default(memory / 8 * 3);
         }
@@ -90,10 +90,17 @@ impl Opening {
         self.readiness.check("certificate-renewal", move || {
             has_time_left(&identity.current(), SystemTime::now())
         });
-        if let Some(inspection) = self.background.diagnostics().inspection() {
-            inspection.server(bound.local_addr(), bound.counters());
-            inspection.certificate(bound.identity(), self.status.clone());
-        }
+        let diagnostics = self.background.diagnostics();
+        diagnostics.show(|| Shown::Server {
+            address: bound.local_addr(),
+            counters: bound.counters(),
+        });
+        diagnostics.show(|| {
+            Shown::Certificate(Certificate {
+                identity: bound.identity(),
+                rotation: self.status.clone(),
+            })
+        });
         let metrics = self.background.metrics();
         metrics.server(bound.counters(), bound.identity(), self.status);
         self.background

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
@@ -52,6 +54,10 @@ impl Parts {
         name: &'static str,
         part: impl Future<Output = ()> + Send + 'static,
     ) {
+        self.begin(name, part.boxed());
+    }
+
+    fn begin(&mut self, name: &'static str, part: BoxFuture<'static, ()>) {
         let entry = self.roll.enter(name);
         let handle = self.set.spawn(async move {
             let _entry = entry;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use kube::Client;
-use kubewright_certificates::{CertificateSource, SharedSource, TrustBundle};
+use kubewright_certificates::{AnySource, CertificateSource, TrustBundle};
 use kubewright_manifests::{Endpoint, ManifestError, Manifests, OwnMetric, policies};
 use kubewright_server::{ClientCheck, Drain, Readiness};
 use kubewright_webhook::KubernetesVersion;
@@ -19,7 +19,7 @@ use crate::opening::Opening;
 use crate::recorder::Recorder;
 use crate::serving::{Serving, Started, manifests};
 use crate::tls::Tls;
-use crate::trust::{EventRecorder, Target};
+use crate::trust::{EventRecorder, targets};
 use crate::{App, Needs, task};
 
 /// A program with its handles: it can be served, or its manifests can be written.
@@ -296,7 +296,7 @@ impl Program {
     }
 
     fn publishes(&self) -> bool {
-        self.app.publish().is_some() && !Target::all_of(&self.app).is_empty()
+        self.app.publish().is_some() && !targets(&self.app).is_empty()
     }
 
     /// Returns the definitions of the custom resources that the program works with, each with all its versions. Their
@@ -423,11 +423,20 @@ impl Program {
     /// # Cancel safety
     ///
     /// Dropping the future closes the port and drops the program.
-    pub async fn bind<C: CertificateSource>(
+    pub async fn bind(
         self,
         listen: impl Into<SocketAddr>,
-        certificates: C,
-    ) -> Result<Serving<C>, StartError> {
+        certificates: impl CertificateSource,
+    ) -> Result<Serving, StartError> {
+        let certificates = AnySource::new(certificates);
+        self.bind_any(listen.into(), certificates).await
+    }
+
+    async fn bind_any(
+        self,
+        listen: SocketAddr,
+        certificates: AnySource,
+    ) -> Result<Serving, StartError> {
         self.app.hooks().check()?;
         let publish = self.app.publish().filter(|_| self.publishes()).cloned();
         let needs_client = self.needs_client_besides_authority();
@@ -435,7 +444,7 @@ impl Program {
         let mut opening = Box::pin(self.open(needs_client)).await?;
         let publishing =
             publish.map(|publish| (publish, opening.publishing(&EventRecorder::discarding())));
-        let mut serving = Box::pin(opening.bind(listen.into(), certificates)).await?;
+        let mut serving = Box::pin(opening.bind(listen, certificates)).await?;
         if let Some((publish, publishing)) = publishing {
             let identity = serving.bound.identity();
             publishing.follow(publish, identity, serving.background.others());
@@ -468,13 +477,13 @@ impl Program {
     pub async fn bind_with_authority(
         self,
         listen: impl Into<SocketAddr>,
-    ) -> Result<Serving<SharedSource>, StartError> {
+    ) -> Result<Serving, StartError> {
         self.app.hooks().check()?;
         let authority = self.app.authority().cloned();
         let authority = authority.ok_or(StartError::NoAuthority)?;
         let mut opening = Box::pin(self.open(true)).await?;
         let (source, trust) = opening.rotate(&authority);
-        let serving = Box::pin(opening.bind(listen.into(), source)).await?;
+        let serving = Box::pin(opening.bind(listen.into(), AnySource::new(source))).await?;
         trust.serves(serving.bound.identity());
         Ok(serving)
     }

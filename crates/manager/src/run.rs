@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use kube::Client;
-use kubewright_certificates::{
-    CertificateError, CertificateSource, Files, SelfSigned, TrustBundle,
-};
+use kubewright_certificates::{AnySource, CertificateError, Files, SelfSigned, TrustBundle};
 use kubewright_manifests::{ApiServerAccess, ManifestError, Manifests};
 use kubewright_server::Drain;
 use tokio::sync::oneshot;
@@ -352,25 +352,19 @@ fn serve(program: Program, flags: &RunFlags, output: Output<'_>) -> Result<ExitC
     } else {
         program
     };
-    let ended = if !program.app().has_webhooks() {
-        runtime.block_on(work_until_told(program, output))
-    } else if let Some(directory) = &flags.identity.certificates {
-        let files = Files::in_dir(directory);
-        runtime.block_on(serve_until_told(
-            program.bind(flags.listen, files),
-            flags,
-            output,
-        ))
-    } else if !flags.identity.self_signed.is_empty() {
-        let own = SelfSigned::for_names(&flags.identity.self_signed);
-        runtime.block_on(serve_until_told(
-            program.bind(flags.listen, own),
-            flags,
-            output,
-        ))
-    } else {
-        let bound = program.bind_with_authority(flags.listen);
+    let ended = if program.app().has_webhooks() {
+        let bound = if let Some(directory) = &flags.identity.certificates {
+            let files = AnySource::new(Files::in_dir(directory));
+            program.bind(flags.listen, files).boxed()
+        } else if !flags.identity.self_signed.is_empty() {
+            let own = SelfSigned::for_names(&flags.identity.self_signed);
+            program.bind(flags.listen, AnySource::new(own)).boxed()
+        } else {
+            program.bind_with_authority(flags.listen).boxed()
+        };
         runtime.block_on(serve_until_told(bound, flags, output))
+    } else {
+        runtime.block_on(work_until_told(program, output))
     };
     if let Some(recorder) = recorder {
         recorder.finish();
@@ -384,8 +378,8 @@ fn serve(program: Program, flags: &RunFlags, output: Output<'_>) -> Result<ExitC
     ended
 }
 
-async fn serve_until_told<C: CertificateSource>(
-    bound: impl Future<Output = Result<Serving<C>, StartError>>,
+async fn serve_until_told(
+    bound: BoxFuture<'_, Result<Serving, StartError>>,
     flags: &RunFlags,
     output: Output<'_>,
 ) -> Result<ExitCode, CommandError> {
@@ -412,7 +406,7 @@ async fn serve_until_told<C: CertificateSource>(
         // An error means that the sender is gone, which is a reason to stop as well.
         drop(stopped.await);
     });
-    until_told(running, stop, &mut signals).await
+    until_told(running.boxed_local(), stop, &mut signals).await
 }
 
 fn print_diagnostics(diagnostics: &Diagnostics, output: Output<'_>) -> Result<(), CommandError> {
@@ -446,15 +440,14 @@ async fn work_until_told(program: Program, output: Output<'_>) -> Result<ExitCod
     let (stop, stopped) = oneshot::channel();
     // An error means that the sender is gone, which is a reason to stop as well.
     let running = started.run(async { drop(stopped.await) });
-    until_told(running, stop, &mut signals).await
+    until_told(running.boxed_local(), stop, &mut signals).await
 }
 
 async fn until_told(
-    running: impl Future<Output = Result<(), RunError>>,
+    mut running: LocalBoxFuture<'_, Result<(), RunError>>,
     stop: oneshot::Sender<()>,
     signals: &mut Signals,
 ) -> Result<ExitCode, CommandError> {
-    let mut running = std::pin::pin!(running);
     tokio::select! {
         ended = &mut running => return Ok(ended.map(|()| ExitCode::SUCCESS)?),
         () = signals.next() => {}

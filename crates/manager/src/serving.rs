@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use kubewright_certificates::{CertificateSource, TrustBundle};
+use kubewright_certificates::TrustBundle;
 use kubewright_manifests::{Endpoint, ManifestError, Manifests, WebhookConfigurations, policies};
 use kubewright_server::{Bound, Readiness};
 use kubewright_webhook::Webhooks;
@@ -42,10 +42,10 @@ use crate::traces::Continued;
 /// # }
 /// ```
 #[must_use]
-pub struct Serving<C> {
+pub struct Serving {
     pub(crate) app: App,
     pub(crate) background: Background,
-    pub(crate) bound: Bound<Continued<Webhooks>, C>,
+    pub(crate) bound: Bound<Continued<Webhooks>>,
 }
 
 /// A program without webhooks that has loaded its configuration. [`Program::start`](crate::Program::start) returns it.
@@ -176,7 +176,7 @@ impl Started {
     }
 }
 
-impl<C: CertificateSource> Serving<C> {
+impl Serving {
     /// Returns the address of the webhook server, with the port that the system has chosen for port 0.
     ///
     /// ```
@@ -341,7 +341,7 @@ impl<C: CertificateSource> Serving<C> {
     }
 }
 
-impl<C> fmt::Debug for Serving<C> {
+impl fmt::Debug for Serving {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Serving")

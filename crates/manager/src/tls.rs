@@ -12,7 +12,7 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
-    pub(crate) fn set_up<S, C>(self, server: Server<S, C>, app: &App) -> Server<S, C> {
+    pub(crate) fn set_up<S>(self, server: Server<S>, app: &App) -> Server<S> {
         let server = match self.clients {
             Some(check) => server.clients(check.except_at(conversion_paths(app))),
             None => server,

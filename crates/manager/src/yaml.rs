@@ -33,6 +33,10 @@ pub(crate) fn decode<T: DeserializeOwned>(text: &str) -> Result<Document<T>, Err
 
 impl From<YamlError> for Error {
     fn from(error: YamlError) -> Self {
+        let error = match error {
+            YamlError::WithSnippet { error, .. } => *error,
+            error => error,
+        };
         let place = |location: &Location| {
             format!(" at line {}, column {}", location.line(), location.column())
         };

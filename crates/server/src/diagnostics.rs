@@ -375,7 +375,7 @@ async fn accept(
     slot: Arc<Slot>,
 ) {
     let Some(tls) = tls else {
-        return serve(stream, server, slot).await;
+        return serve(Box::new(stream), server, slot).await;
     };
     let mut handshake = pin!(timeout(IDLE, tls.accept(stream)));
     let handshake = poll_fn(|cx| {
@@ -384,18 +384,20 @@ async fn accept(
         polled
     });
     match handshake.await {
-        // On the heap: a connection in plain HTTP should not be as large.
-        Ok(Ok(stream)) => Box::pin(serve(stream, server, slot)).await,
+        Ok(Ok(stream)) => serve(Box::new(stream), server, slot).await,
         Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake of the metrics endpoint failed"),
         Err(_) => {}
     }
 }
 
-async fn serve(
-    stream: impl AsyncRead + AsyncWrite + Unpin,
-    server: Arc<DiagnosticsServer>,
-    slot: Arc<Slot>,
-) {
+/// Of one type, so that a program has the code that serves HTTP here only once.
+type Stream = Box<dyn Io>;
+
+trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+async fn serve(stream: Stream, server: Arc<DiagnosticsServer>, slot: Arc<Slot>) {
     let asked = Arc::clone(&slot);
     let service = service_fn(move |request: Request<Incoming>| {
         asked.is_asked();

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use kubewright_certificates::CertificateSource;
+use kubewright_certificates::{AnySource, CertificateSource as _};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -157,11 +157,7 @@ async fn all_done(connections: &mut JoinSet<()>, deadline: Instant) -> bool {
 }
 
 /// Serves each identity that the source yields, and keeps the last one when it fails.
-pub(crate) async fn follow(
-    mut source: impl CertificateSource,
-    live: LiveIdentity,
-    counters: Counters,
-) {
+pub(crate) async fn follow(mut source: AnySource, live: LiveIdentity, counters: Counters) {
     const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
     const LONGEST_PAUSE: Duration = Duration::from_mins(1);
     let mut pause = SHORTEST_PAUSE;

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use kubewright_certificates::{CertificateSource, TrustBundle, TrustFile};
+use kubewright_certificates::{AnySource, CertificateSource, TrustBundle, TrustFile};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -48,9 +48,9 @@ use crate::{
 /// # }
 /// ```
 #[must_use]
-pub struct Server<S, C> {
+pub struct Server<S> {
     service: S,
-    source: C,
+    source: AnySource,
     address: SocketAddr,
     limits: Limits,
     drain: Drain,
@@ -86,9 +86,9 @@ enum Probes {
 /// # }
 /// ```
 #[must_use]
-pub struct Bound<S, C> {
+pub struct Bound<S> {
     service: S,
-    source: C,
+    source: AnySource,
     listener: TcpListener,
     address: SocketAddr,
     live: LiveIdentity,
@@ -98,7 +98,7 @@ pub struct Bound<S, C> {
     client_authorities: Option<TrustFile>,
 }
 
-impl<S, C> Server<S, C> {
+impl<S> Server<S> {
     /// Serves `service` with the certificates of `source`.
     ///
     /// ```
@@ -118,10 +118,10 @@ impl<S, C> Server<S, C> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn new(service: S, source: C) -> Self {
+    pub fn new(service: S, source: impl CertificateSource) -> Self {
         Self {
             service,
-            source,
+            source: AnySource::new(source),
             address: SocketAddr::from(([0, 0, 0, 0], 9443)),
             limits: Limits::default(),
             drain: Drain::default(),
@@ -317,7 +317,7 @@ impl<S, C> Server<S, C> {
     }
 }
 
-impl<S, C: CertificateSource> Server<S, C> {
+impl<S> Server<S> {
     /// Listens, and waits for the first certificate. It finds every error of the start.
     ///
     /// ```
@@ -347,7 +347,7 @@ impl<S, C: CertificateSource> Server<S, C> {
     /// # Cancel safety
     ///
     /// Dropping the future closes the listener.
-    pub async fn bind(mut self) -> Result<Bound<S, C>, BindError> {
+    pub async fn bind(mut self) -> Result<Bound<S>, BindError> {
         let fail = |source| BindError::Listen {
             address: self.address,
             source,
@@ -396,7 +396,7 @@ impl<S, C: CertificateSource> Server<S, C> {
     }
 }
 
-impl<S, C> Bound<S, C> {
+impl<S> Bound<S> {
     /// Returns the address that the server listens on, with the port that it got.
     ///
     /// ```
@@ -482,7 +482,7 @@ impl<S, C> Bound<S, C> {
     }
 }
 
-impl<S, C, B> Bound<S, C>
+impl<S, B> Bound<S>
 where
     S: Service<Request<Body>, Response = Response<B>, Error: Into<BoxError>>
         + Clone
@@ -490,7 +490,6 @@ where
         + 'static,
     S::Future: Send,
     B: http_body::Body<Data = Bytes, Error: Into<BoxError>> + Send + 'static,
-    C: CertificateSource,
 {
     /// Serves until `shutdown` resolves, then shuts down as [`Drain`] says, and returns when every call is answered.
     ///
@@ -563,7 +562,7 @@ where
     }
 }
 
-impl<S, C> fmt::Debug for Server<S, C> {
+impl<S> fmt::Debug for Server<S> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Server")
@@ -574,7 +573,7 @@ impl<S, C> fmt::Debug for Server<S, C> {
     }
 }
 
-impl<S, C> fmt::Debug for Bound<S, C> {
+impl<S> fmt::Debug for Bound<S> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Bound")

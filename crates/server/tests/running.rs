@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
-use kubewright_certificates::{CertificateSource, SelfSigned, TrustBundle};
+use kubewright_certificates::{SelfSigned, TrustBundle};
 use kubewright_server::{
     Body, BodyError, Counters, Counts, Drain, LiveIdentity, Readiness, RunError, Server,
 };
@@ -32,12 +32,11 @@ pub(crate) fn quick() -> Drain {
     Drain::default().propagation(Duration::ZERO)
 }
 
-pub(crate) async fn start<S, C>(server: Server<S, C>) -> Running
+pub(crate) async fn start<S>(server: Server<S>) -> Running
 where
     S: Service<Request<Body>, Response = Response<Full<Bytes>>> + Clone + Send + 'static,
     S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     S::Future: Send,
-    C: CertificateSource,
 {
     let bound = server.listen(([127, 0, 0, 1], 0)).bind().await.unwrap();
     let (stop, stopped) = oneshot::channel();
@@ -55,7 +54,7 @@ where
 }
 
 /// A server of one's own service with a certificate for `localhost`.
-pub(crate) fn server<S>(service: S) -> Server<S, SelfSigned> {
+pub(crate) fn server<S>(service: S) -> Server<S> {
     Server::new(service, SelfSigned::for_names(["localhost"])).drain(quick())
 }
 

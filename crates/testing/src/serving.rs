@@ -6,7 +6,7 @@ use std::iter;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
-use kubewright_certificates::{CertificateSource, SelfSigned};
+use kubewright_certificates::SelfSigned;
 use kubewright_manager::{Program, RunError, StartError};
 use kubewright_manifests::{Endpoint, Manifests};
 use serde_json::Value;
@@ -53,10 +53,7 @@ impl Serving {
         Self::bound(name, program.bind(socket, certificates).await)
     }
 
-    fn bound<C: CertificateSource>(
-        name: String,
-        bound: Result<kubewright_manager::Serving<C>, StartError>,
-    ) -> Self {
+    fn bound(name: String, bound: Result<kubewright_manager::Serving, StartError>) -> Self {
         let serving = bound.unwrap_or_else(|error| cannot("be served", &error));
         let url = format!("https://{}", serving.local_addr());
         let endpoint = Endpoint::url(&url).unwrap_or_else(|error| cannot("be reached", &error));

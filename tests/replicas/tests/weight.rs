@@ -1,7 +1,7 @@
 //! A program has no code for what it does not ask for.
 
 /// The file, something that it alone says, and whether the program that shares objects has its code.
-const PARTS: [(&str, &str, bool); 4] = [
+const PARTS: [(&str, &str, bool); 7] = [
     (
         include_str!("../../../crates/controller/src/shards/sharer.rs"),
         "waiting for replicas that share other objects",
@@ -20,6 +20,21 @@ const PARTS: [(&str, &str, bool); 4] = [
     (
         include_str!("../../../crates/manager/src/diagnostics/readers.rs"),
         "cannot review who reads this page",
+        false,
+    ),
+    (
+        include_str!("../../../crates/manager/src/inspection/mod.rs"),
+        "uptimeSeconds",
+        false,
+    ),
+    (
+        include_str!("../../../crates/manager/src/task/runner.rs"),
+        "the task has ended and does not run again",
+        false,
+    ),
+    (
+        include_str!("../../../crates/manager/src/metrics/clusters.rs"),
+        "kubewright_cluster_cached_objects",
         false,
     ),
 ];

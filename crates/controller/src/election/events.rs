@@ -1,5 +1,6 @@
 //! Events about a Lease: `kubectl describe lease` shows which replicas have led, or have held shards.
 
+use futures::FutureExt as _;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
@@ -42,7 +43,7 @@ impl EventRecorder {
             .instance(identity)
             .at(now);
         let client = client.clone();
-        self.requests.spawn(async move {
+        let recorded = async move {
             match timeout(ANSWER_TIMEOUT, event.create(&client)).await {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => {
@@ -50,7 +51,8 @@ impl EventRecorder {
                 }
                 Err(_) => tracing::debug!("cannot record an Event about the Lease: no answer"),
             }
-        });
+        };
+        self.requests.spawn(recorded.boxed());
     }
 
     /// Waits until every request is answered.

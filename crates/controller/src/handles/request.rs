@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::RETRY_AFTER;
+use http::response::Parts;
 use kube::Client;
 use kube::client::Body;
 use kube::core::response::StatusDetails;
@@ -293,9 +294,14 @@ pub(crate) async fn send(
     if head.status.is_success() {
         return Ok(body);
     }
-    let status = serde_json::from_slice::<Status>(&body);
+    Err(refused(&head, &body))
+}
+
+/// The error that an answer without success is. Not part of the future, whose code every crate has that polls it.
+fn refused(head: &Parts, body: &[u8]) -> kube::Error {
+    let status = serde_json::from_slice::<Status>(body);
     let mut status = status.unwrap_or_else(|_| {
-        let text = String::from_utf8_lossy(&body);
+        let text = String::from_utf8_lossy(body);
         Status::failure(text.trim(), "").with_code(head.status.as_u16())
     });
     let header = head.headers.get(RETRY_AFTER);
@@ -303,7 +309,7 @@ pub(crate) async fn send(
         let details = status.details.get_or_insert_with(no_details);
         details.retry_after_seconds = seconds;
     }
-    Err(kube::Error::Api(status.boxed()))
+    kube::Error::Api(status.boxed())
 }
 
 fn no_details() -> StatusDetails {

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use http::{Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
+use tracing::Instrument as _;
 
 use super::ahead::Behind;
 use super::cache::Informer;
@@ -25,7 +28,13 @@ use crate::handles::Undecodable;
 use crate::versions::is_newer;
 
 /// Keeps an informer up to date until it is dropped.
-pub(crate) async fn follow(client: Client, informer: Informer) {
+///
+/// On the heap: the code of a future is in every crate that polls it, that of a box only here.
+pub(crate) fn follow(client: Client, informer: Informer) -> BoxFuture<'static, ()> {
+    keep(client, informer).in_current_span().boxed()
+}
+
+async fn keep(client: Client, informer: Informer) {
     let mut follower = Follower {
         client,
         informer,

@@ -26,7 +26,6 @@ use std::sync::Arc;
 
 use kube::Client;
 use tokio::task::JoinSet;
-use tracing::Instrument;
 
 use crate::sync::{self, Mutex, locked};
 use crate::{Key, Kind, Scope, versions};
@@ -143,7 +142,7 @@ impl Informers {
         let mut followers = JoinSet::new();
         for informer in self.all() {
             informer.settle();
-            followers.spawn(follow::follow(client.clone(), informer).in_current_span());
+            followers.spawn(follow::follow(client.clone(), informer));
         }
         while let Some(ended) = followers.join_next().await {
             if let Err(error) = ended

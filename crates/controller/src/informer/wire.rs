@@ -121,21 +121,23 @@ impl Refusal {
             // The refusal matters more than its Status, so an unreadable body counts as an empty one.
             Ok(Err(_)) | Err(_) => Bytes::new(),
         };
-        let said: Self = serde_json::from_slice(&body).unwrap_or_default();
         Self {
             code,
             retry_after,
-            ..said
+            ..Self::said(&body)
         }
     }
 
     /// Reads the object of an error that comes within a watch.
     pub(crate) fn within(object: &str) -> Self {
-        let said: Self = serde_json::from_str(object).unwrap_or_default();
         Self {
             is_within: true,
-            ..said
+            ..Self::said(object.as_bytes())
         }
+    }
+
+    fn said(status: &[u8]) -> Self {
+        serde_json::from_slice(status).unwrap_or_default()
     }
 
     /// Whether what was asked for is so old that the API server has forgotten it, or newer than anything it knows, as

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use kube::config::{AuthInfo, Cluster, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster};
+use kube::config::{
+    AuthInfo, Cluster, KubeConfigOptions, Kubeconfig, KubeconfigError, NamedAuthInfo, NamedCluster,
+};
 use kube::{Client, Config};
 
 use crate::yaml;
@@ -16,6 +18,8 @@ pub(super) enum Refused {
     NotText,
     #[error("it is not a kubeconfig: {0}")]
     NotOne(yaml::Error),
+    #[error("its documents are not all kubeconfigs of one version")]
+    Mixed,
     #[error("it has no `current-context`")]
     NoContext,
     #[error("it has no {what} `{name}`")]
@@ -40,7 +44,11 @@ pub(super) async fn client(kubeconfig: &[u8]) -> Result<Client, Refused> {
         return Err(Refused::TooLarge);
     }
     let text = std::str::from_utf8(kubeconfig).map_err(|_| Refused::NotText)?;
-    let kubeconfig = yaml::decode(text).map_err(Refused::NotOne)?.value;
+    // As kube decodes the kubeconfig of a user: a program has that code already.
+    let kubeconfig = Kubeconfig::from_yaml(text).map_err(|error| match error {
+        KubeconfigError::Parse(error) => Refused::NotOne((*error).into()),
+        _ => Refused::Mixed,
+    })?;
     let kubeconfig = current(kubeconfig)?;
     // What goes wrong from here on may quote a key.
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;

@@ -1,20 +1,23 @@
 //! The other clusters of a program at work.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use kube::Client;
 use kubewright_controller::{AnyController, Informers};
 use kubewright_manifests::{Permissions, PolicyRule};
+use prometheus_client::registry::Registry;
 use tokio::task::{JoinError, JoinSet};
 
 use super::lead::Leads;
 use super::member::{Home, Member, Observe};
 use super::members::Listing;
+use super::roster::Roster;
 use super::{Kubeconfig, Members};
 use crate::ClusterNeeds;
+use crate::metrics::OtherClusters;
 use crate::sentence::sentence;
 
 /// The other clusters that a program declares.
@@ -22,11 +25,11 @@ use crate::sentence::sentence;
 pub(crate) struct Declared {
     named: Vec<(Kubeconfig, ClusterNeeds)>,
     fleets: Vec<DeclaredFleet>,
-    /// Only of a program that has others, so that the code of the connections is in no other program.
-    keep: Option<Keep>,
+    begin: Option<BeginClusters>,
 }
 
-type Keep = fn(Clusters, Client, Arc<str>) -> BoxFuture<'static, ()>;
+/// How other clusters come to be kept. The code is in no program without any.
+pub(crate) type BeginClusters = fn(Declared, Observe, &mut Registry) -> Clusters;
 
 /// A fleet that a program declares.
 pub(crate) struct DeclaredFleet {
@@ -46,25 +49,30 @@ pub(super) trait Joins: Send + Sync {
 
 /// The other clusters that a program works in, ready to run.
 pub(crate) struct Clusters {
+    leads: Leads,
+    keep: Box<dyn FnOnce(Client, Arc<str>) -> BoxFuture<'static, ()> + Send + Sync>,
+}
+
+/// What all clusters of a program share.
+struct All {
     named: Vec<(Kubeconfig, Arc<Member>)>,
     fleets: Vec<DeclaredFleet>,
-    keep: Keep,
     roster: Roster,
-    leads: Leads,
     observe: Observe,
 }
 
-/// All clusters at the moment, for metrics.
-#[derive(Clone, Default)]
-pub(crate) struct Roster(Arc<Mutex<Vec<Arc<Member>>>>);
-
 impl Declared {
+    /// `None`: there are no others.
+    pub(crate) fn begin(&self) -> Option<BeginClusters> {
+        self.begin
+    }
+
     /// What the program requests in a cluster; if it is new, with the rule for its Secret.
     pub(crate) fn cluster(
         &mut self,
         kubeconfig: Kubeconfig,
     ) -> (&mut ClusterNeeds, Option<PolicyRule>) {
-        self.keep = Some(Clusters::keep_all);
+        self.begin = Some(Clusters::begin);
         let name: Arc<str> = kubeconfig.cluster_or_secret().into();
         let known = self.named.iter().position(|(_, needs)| needs.name == name);
         let mut rule = None;
@@ -78,7 +86,7 @@ impl Declared {
     }
 
     pub(crate) fn fleet(&mut self, fleet: DeclaredFleet) {
-        self.keep = Some(Clusters::keep_all);
+        self.begin = Some(Clusters::begin);
         self.fleets.push(fleet);
     }
 
@@ -244,23 +252,32 @@ impl Keeping {
 }
 
 impl Clusters {
-    /// `None`: there are no others.
-    pub(crate) fn of(declared: Declared, observe: Observe) -> Option<Self> {
-        let keep = declared.keep?;
-        let roster = Roster::default();
+    fn begin(declared: Declared, observe: Observe, registry: &mut Registry) -> Self {
+        let (leads, roster) = (Leads::new(), Roster::default());
+        registry.register_collector(Box::new(OtherClusters(roster.clone())));
         let named = declared.named.into_iter().map(|(kubeconfig, needs)| {
             let member = Arc::new(Member::new(needs, &observe));
             roster.enter(&member);
             (kubeconfig, member)
         });
-        Some(Self {
+        let all = All {
             named: named.collect(),
             fleets: declared.fleets,
-            keep,
-            leads: Leads::new(),
             roster,
             observe,
-        })
+        };
+        let lead = leads.subscribe();
+        Self {
+            leads,
+            keep: Box::new(move |client, program| {
+                let home = Home {
+                    client,
+                    program,
+                    lead,
+                };
+                Box::pin(all.keep(home))
+            }),
+        }
     }
 
     /// What has their controllers at work.
@@ -270,19 +287,12 @@ impl Clusters {
 
     /// Works in all of them.
     pub(crate) fn keep(self, client: Client, program: Arc<str>) -> BoxFuture<'static, ()> {
-        (self.keep)(self, client, program)
+        (self.keep)(client, program)
     }
+}
 
-    fn keep_all(self, client: Client, program: Arc<str>) -> BoxFuture<'static, ()> {
-        Box::pin(self.work(client, program))
-    }
-
-    async fn work(self, client: Client, program: Arc<str>) {
-        let home = Home {
-            client,
-            program,
-            lead: self.leads.subscribe(),
-        };
+impl All {
+    async fn keep(self, home: Home) {
         let mut all = JoinSet::new();
         for (kubeconfig, member) in self.named {
             all.spawn(member.live(kubeconfig, None, home.clone()));
@@ -294,29 +304,6 @@ impl Clusters {
             unless_panicked(ended);
         }
         std::future::pending::<()>().await;
-    }
-
-    pub(crate) fn roster(&self) -> Roster {
-        self.roster.clone()
-    }
-}
-
-impl Roster {
-    pub(crate) fn members(&self) -> Vec<Arc<Member>> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
-    }
-
-    fn enter(&self, member: &Arc<Member>) {
-        let mut members = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        members.push(Arc::clone(member));
-    }
-
-    fn strike(&self, gone: Option<&Arc<Member>>) {
-        let mut members = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        members.retain(|member| !gone.is_some_and(|gone| Arc::ptr_eq(gone, member)));
     }
 }
 

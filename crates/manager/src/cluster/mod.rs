@@ -11,6 +11,7 @@ mod kubeconfig;
 mod lead;
 mod member;
 mod members;
+mod roster;
 mod secret;
 mod state;
 mod way;
@@ -21,5 +22,6 @@ pub use members::Members;
 pub use state::ClusterState;
 
 pub(crate) use fleet::declare;
-pub(crate) use fleets::{Clusters, Declared, Roster};
+pub(crate) use fleets::{Clusters, Declared};
 pub(crate) use lead::Leads;
+pub(crate) use roster::Roster;

@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kube::Client;
 use kubewright_certificates::{CertificateSource, SelfSigned};
@@ -12,11 +14,13 @@ use tokio::time::{Duration, sleep};
 
 use super::readers::Readers;
 use crate::StartError;
+use crate::inspection::{Inspect, Inspection};
 
 /// What it takes to serve metrics over HTTPS to those who may read them.
 pub(crate) struct Secured {
     identity: LiveIdentity,
     secure: Box<dyn Fn(DiagnosticsServer) -> DiagnosticsServer + Send + Sync>,
+    inspect: fn(&str, Option<&str>) -> Arc<dyn Inspect>,
     renewal: JoinSet<()>,
 }
 
@@ -33,7 +37,7 @@ impl Secured {
         let first = own.next().await.map_err(StartError::MetricsCertificate)?;
         let identity = LiveIdentity::of(first);
         let mut renewal = JoinSet::new();
-        renewal.spawn(renew(own, identity.clone()));
+        renewal.spawn(renew(own, identity.clone()).boxed());
         let (served, readers) = (identity.clone(), Readers::new(client.clone()));
         Ok(Self {
             identity,
@@ -43,12 +47,18 @@ impl Secured {
                     .over_tls(served.clone())
                     .authorize(move |request| readers.clone().access(request))
             }),
+            inspect: |name, version| Arc::new(Inspection::new(name, version)),
             renewal,
         })
     }
 
     pub(super) fn secure(&self, server: DiagnosticsServer) -> DiagnosticsServer {
         (self.secure)(server)
+    }
+
+    /// The page about the inside of a program of this name and version, which the metrics' readers may look into.
+    pub(super) fn inspect(&self, name: &str, version: Option<&str>) -> Arc<dyn Inspect> {
+        (self.inspect)(name, version)
     }
 
     /// Serves the certificates of another server of the program, which its clients know to trust.

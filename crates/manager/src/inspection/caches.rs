@@ -6,26 +6,26 @@ use std::sync::atomic::Ordering;
 use kubewright_controller::{CacheState, Informers, LeaderGuard, ObservedLease};
 use serde_json::{Value, json};
 
-use super::{Inspection, Moment};
+use super::Inspection;
+use super::moment::Moment;
 use crate::configuration::State;
 
 impl Inspection {
-    pub(crate) fn caches(&self, informers: Informers) {
-        self.show("caches", move |now| {
+    pub(super) fn caches(&self, informers: Informers) {
+        self.section("caches", move |now| {
             let caches = informers.caches();
             caches.iter().map(|state| cache(state, now)).collect()
         });
     }
 
-    pub(crate) fn leadership(
+    pub(super) fn leadership(
         &self,
-        lease: &str,
-        identity: &str,
+        lease: String,
+        identity: String,
         guard: LeaderGuard,
         observed: ObservedLease,
     ) {
-        let (lease, identity) = (lease.to_owned(), identity.to_owned());
-        self.show("leadership", move |_| {
+        self.section("leadership", move |_| {
             json!({
                 "lease": lease,
                 "identity": identity,
@@ -36,11 +36,11 @@ impl Inspection {
         });
     }
 
-    pub(crate) fn configuration(&self, sources: Vec<Arc<State>>) {
+    pub(super) fn configuration(&self, sources: Vec<Arc<State>>) {
         if sources.is_empty() {
             return;
         }
-        self.show("configuration", move |_| {
+        self.section("configuration", move |_| {
             let source = |state: &Arc<State>| {
                 json!({
                     "place": state.place,

@@ -10,9 +10,15 @@ use tokio::sync::watch;
 use super::{Inspection, shown, time};
 use crate::trust::TrustStatus;
 
+/// The certificate of a server, and the rotation of the authority that signs it, if that is the program's own.
+pub(crate) struct Certificate {
+    pub(crate) identity: LiveIdentity,
+    pub(crate) rotation: Option<watch::Receiver<Status>>,
+}
+
 impl Inspection {
-    pub(crate) fn server(&self, address: SocketAddr, counters: Counters) {
-        self.show("server", move |_| {
+    pub(super) fn server(&self, address: SocketAddr, counters: Counters) {
+        self.section("server", move |_| {
             let counts = counters.read();
             json!({
                 "address": address.to_string(),
@@ -27,12 +33,9 @@ impl Inspection {
         });
     }
 
-    pub(crate) fn certificate(
-        &self,
-        identity: LiveIdentity,
-        rotation: Option<watch::Receiver<Status>>,
-    ) {
-        self.show("certificate", move |_| {
+    pub(super) fn certificate(&self, certificate: Certificate) {
+        let Certificate { identity, rotation } = certificate;
+        self.section("certificate", move |_| {
             let current = identity.current();
             let rotation = rotation.as_ref().map(|status| rotated(&status.borrow()));
             json!({
@@ -45,8 +48,8 @@ impl Inspection {
         });
     }
 
-    pub(crate) fn trust(&self, status: TrustStatus) {
-        self.show("caBundles", move |_| {
+    pub(super) fn trust(&self, status: TrustStatus) {
+        self.section("caBundles", move |_| {
             let conditions = status.conditions();
             let conditions = conditions.iter().map(|condition| {
                 json!({

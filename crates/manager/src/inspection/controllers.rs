@@ -3,22 +3,22 @@
 use kubewright_controller::{Key, Meter, WaitingObject, Workload};
 use serde_json::{Map, Value, json};
 
-use super::{Inspection, MOST, Moment, shown};
-use crate::metrics::Metrics;
+use super::moment::Moment;
+use super::{Inspection, MOST, Reconciles, shown};
 use crate::traces;
 
 impl Inspection {
-    pub(crate) fn controllers(&self, meters: Vec<Meter>, metrics: Metrics) {
-        self.show("controllers", move |now| {
-            let controller = |meter: &Meter| controller(meter, &metrics, now);
+    pub(super) fn controllers(&self, meters: Vec<Meter>, reconciles: Reconciles) {
+        self.section("controllers", move |now| {
+            let controller = |meter: &Meter| controller(meter, &reconciles, now);
             meters.iter().map(controller).collect()
         });
     }
 }
 
-fn controller(meter: &Meter, metrics: &Metrics, now: &Moment) -> Value {
+fn controller(meter: &Meter, reconciles: &Reconciles, now: &Moment) -> Value {
     let load = meter.read();
-    let reconciles = metrics.reconciles(meter.controller()).into_iter();
+    let reconciles = reconciles(meter.controller()).into_iter();
     let reconciles: Map<String, Value> = reconciles
         .map(|(outcome, count)| (outcome.to_owned(), json!(count)))
         .collect();

@@ -3,34 +3,33 @@
 use kubewright_server::Readiness;
 use serde_json::{Map, Value, json};
 
-use super::{Inspection, Moment, shown};
+use super::moment::Moment;
+use super::{Inspection, shown};
 use crate::parts::{Part, Roll};
 use crate::task::{LastRun, TaskState, Tasks};
 
 impl Inspection {
-    pub(crate) fn checks(&self, liveness: Readiness, readiness: Readiness) {
-        self.show(
+    pub(super) fn checks(&self, liveness: Readiness, readiness: Readiness) {
+        self.section(
             "checks",
             move |_| json!({"livez": checked(&liveness), "readyz": checked(&readiness)}),
         );
     }
 
-    pub(crate) fn parts(&self, roll: Roll) {
-        self.show("parts", move |now| {
+    pub(super) fn parts(&self, roll: Roll) {
+        self.section("parts", move |now| {
             let parts = roll.read().into_iter();
             parts.map(|part| of_part(&part, now)).collect()
         });
     }
 
-    pub(crate) fn tasks(&self, tasks: Tasks) {
+    pub(super) fn tasks(&self, tasks: Tasks) {
         if tasks.is_empty() {
             return;
         }
-        self.show("tasks", move |now| {
+        self.section("tasks", move |now| {
             let states = tasks.states().into_iter();
-            states
-                .map(|(name, state)| of_task(&name, &state, now))
-                .collect()
+            states.map(|state| of_task(&state, now)).collect()
         });
     }
 }
@@ -50,7 +49,7 @@ fn of_part(part: &Part, now: &Moment) -> Value {
     })
 }
 
-fn of_task(name: &str, state: &TaskState, now: &Moment) -> Value {
+fn of_task(state: &TaskState, now: &Moment) -> Value {
     let last = state.last.as_ref().map(|last| {
         let LastRun {
             begun,
@@ -66,7 +65,7 @@ fn of_task(name: &str, state: &TaskState, now: &Moment) -> Value {
         })
     });
     json!({
-        "name": name,
+        "name": &*state.name,
         "site": state.site.as_str(),
         "runningSince": state.running.map(|since| now.ago(since.elapsed())),
         "next": state.next.map(|next| next.to_string()),

@@ -1,18 +1,18 @@
-//! How reviews ended: their numbers, and the last that were denied or failed.
+//! The last reviews that were denied or failed.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kubewright_webhook::{Answered, Decision, Outcomes, Webhooks};
-use serde::Deserialize;
+use kubewright_webhook::{Answered, Decision};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Inspection, Moment, shown};
+use super::moment::Moment;
+use super::text::shown;
 
 /// The last reviews of each hook that were not allowed, by the path of the hook. Clones share them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LastReviews(Arc<Mutex<HashMap<String, VecDeque<Refused>>>>);
+pub(super) struct LastReviews(Arc<Mutex<HashMap<String, VecDeque<Refused>>>>);
 
 /// A review that was denied or failed. The message of a denial is not kept: it may quote the object.
 #[derive(Debug)]
@@ -33,21 +33,13 @@ struct Refused {
 }
 
 /// The machine-readable part of a denial.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 struct Denial {
     reason: String,
-    details: Details,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Details {
     causes: Vec<Cause>,
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug)]
 struct Cause {
     field: String,
     reason: String,
@@ -55,7 +47,7 @@ struct Cause {
 
 impl LastReviews {
     /// Keeps a review if it was not allowed.
-    pub(crate) fn keep(&self, answered: &Answered<'_>) {
+    pub(super) fn keep(&self, answered: &Answered<'_>) {
         if !matches!(answered.decision, Decision::Denied | Decision::Failed) {
             return;
         }
@@ -79,48 +71,16 @@ impl LastReviews {
         last.push_front(refused);
     }
 
-    fn of(&self, path: &str, now: &Moment) -> Vec<Value> {
+    pub(super) fn of(&self, path: &str, now: &Moment) -> Vec<Value> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let of_hook = all.get(path).into_iter().flatten();
         of_hook.map(|refused| refused.show(now)).collect()
     }
 }
 
-impl Inspection {
-    pub(crate) fn webhooks(&self, hooks: &Webhooks, last: LastReviews) {
-        let declarations = hooks.declarations().into_iter();
-        let paths: HashMap<String, String> = declarations
-            .map(|declaration| (declaration.name, declaration.path))
-            .collect();
-        let hooks = hooks.clone();
-        self.show("webhooks", move |now| {
-            let outcomes = hooks.outcomes().into_iter();
-            let outcomes = outcomes.map(|(name, outcomes)| {
-                let last = paths.get(&name).map(|path| last.of(path, now));
-                webhook(&name, outcomes, &last.unwrap_or_default())
-            });
-            outcomes.collect()
-        });
-    }
-}
-
-fn webhook(name: &str, outcomes: Outcomes, last: &[Value]) -> Value {
-    json!({
-        "name": name,
-        "allowed": outcomes.allowed,
-        "changed": outcomes.changed,
-        "denied": outcomes.denied,
-        "failed": outcomes.failed,
-        "undecodable": outcomes.undecodable,
-        "panicked": outcomes.panicked,
-        "stopped": outcomes.stopped,
-        "lastRefused": last,
-    })
-}
-
 impl Refused {
     fn show(&self, now: &Moment) -> Value {
-        let causes = self.denial.details.causes.iter();
+        let causes = self.denial.causes.iter();
         let causes: Vec<Value> = causes
             .map(|cause| json!({"field": shown(&cause.field), "reason": shown(&cause.reason)}))
             .collect();
@@ -143,25 +103,18 @@ impl Refused {
 }
 
 fn denial(answer: &[u8]) -> Denial {
-    #[derive(Deserialize)]
-    struct Answer {
-        response: Response,
+    let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
+    let status = &answer["response"]["status"];
+    let text = |of: &Value, field| cut(of[field].as_str().unwrap_or_default());
+    let causes = status["details"]["causes"].as_array().into_iter().flatten();
+    let causes = causes.take(CAUSES).map(|cause| Cause {
+        field: text(cause, "field"),
+        reason: text(cause, "reason"),
+    });
+    Denial {
+        reason: text(status, "reason"),
+        causes: causes.collect(),
     }
-    #[derive(Deserialize)]
-    struct Response {
-        #[serde(default)]
-        status: Denial,
-    }
-    let answer: Result<Answer, _> = serde_json::from_slice(answer);
-    let mut denial = answer.map_or_else(|_| Denial::default(), |answer| answer.response.status);
-    denial.reason = cut(&denial.reason);
-    let causes = &mut denial.details.causes;
-    causes.truncate(CAUSES);
-    for cause in causes {
-        cause.field = cut(&cause.field);
-        cause.reason = cut(&cause.reason);
-    }
-    denial
 }
 
 /// What callers send may have any length.

@@ -11,7 +11,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 
 use crate::cluster::Roster;
 
-pub(super) struct Others(pub(super) Roster);
+pub(crate) struct OtherClusters(pub(crate) Roster);
 
 /// The values of one cluster, whichever fleets it is a member of.
 struct Told {
@@ -22,7 +22,7 @@ struct Told {
 
 type Read = fn(&Told) -> i64;
 
-impl Collector for Others {
+impl Collector for OtherClusters {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let mut states = BTreeMap::from([("connecting", 0), ("ready", 0), ("unreachable", 0)]);
         let mut told: BTreeMap<Arc<str>, Told> = BTreeMap::new();
@@ -83,9 +83,11 @@ impl Collector for Others {
     }
 }
 
-impl fmt::Debug for Others {
+impl fmt::Debug for OtherClusters {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Others").finish_non_exhaustive()
+        formatter
+            .debug_struct("OtherClusters")
+            .finish_non_exhaustive()
     }
 }
 

@@ -36,13 +36,12 @@ pub use prometheus_client::metrics::histogram::{Histogram, exponential_buckets, 
 pub use self::registry::{Metric, MetricFamily, MetricsError, MetricsRegistry};
 
 use certificates::{Lives, Trusted};
-use clusters::Others;
+pub(crate) use clusters::OtherClusters;
 use collectors::{Caches, Configuration, Leads, Serves};
 use queues::Queues;
 pub(crate) use tasks::{TaskMetrics, TaskOutcome};
 
 use crate::client::Asked;
-use crate::cluster::Roster;
 use crate::configuration::State;
 use crate::process;
 use crate::trust::TrustStatus;
@@ -259,10 +258,10 @@ impl Metrics {
         self.collect(Queues(meters));
     }
 
-    /// Tells of the tasks of these names, too.
-    pub(crate) fn tasks<'a>(&self, names: impl Iterator<Item = &'a str>) -> TaskMetrics {
+    /// Has something else register its metrics.
+    pub(crate) fn register<T>(&self, register: impl FnOnce(&mut Registry) -> T) -> T {
         let mut registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
-        TaskMetrics::new(&mut registry, names)
+        register(&mut registry)
     }
 
     /// Tells whether the program leads, too.
@@ -276,11 +275,6 @@ impl Metrics {
     /// Tells how many objects the caches hold, too.
     pub(crate) fn caches(&self, informers: Informers) {
         self.collect(Caches(informers));
-    }
-
-    /// The other clusters that the program works in.
-    pub(crate) fn clusters(&self, roster: Roster) {
-        self.collect(Others(roster));
     }
 
     /// Tells how it goes with the configuration, too.

@@ -52,7 +52,7 @@ struct TaskLabels {
 }
 
 impl TaskMetrics {
-    pub(super) fn new<'a>(registry: &mut Registry, names: impl Iterator<Item = &'a str>) -> Self {
+    pub(crate) fn new<'a>(registry: &mut Registry, names: impl Iterator<Item = &'a str>) -> Self {
         let metrics = Self {
             runs: Family::default(),
             successes: Family::default(),

@@ -3,7 +3,7 @@
 use kubewright_manifests::{Manifests, Permissions, PolicyRule};
 
 use super::Program;
-use crate::trust::Target;
+use crate::trust::targets;
 
 impl Program {
     /// Returns the roles that grant what the program has requested from [`Needs`](crate::Needs), and nothing else.
@@ -143,7 +143,7 @@ impl Program {
     fn upkeep(&self) -> Permissions {
         let mut permissions = self.needs.upkeep.clone();
         if self.app.publish().is_some() || self.app.authority().is_some() {
-            for target in Target::all_of(&self.app) {
+            for target in targets(&self.app) {
                 permissions.grant(None, target.rule());
             }
         }

@@ -16,5 +16,5 @@ pub use context::{RunTask, TaskContext};
 pub use cron::{Cron, CronError};
 pub use declared::Task;
 pub use error::TaskError;
-pub(crate) use runner::Tasks;
+pub(crate) use runner::{BEGIN, BeginTasks, Tasks};
 pub(crate) use state::{LastRun, TaskState};

@@ -1,14 +1,15 @@
 //! The tasks of a program at work.
 
-use std::collections::BTreeMap;
-use std::future::pending;
+use std::future::{pending, ready};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use kubewright_controller::{Clock, LeaderGuard};
+use prometheus_client::registry::Registry;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 use tracing::{Instrument as _, Span, field};
@@ -17,16 +18,34 @@ use super::context::TaskContext;
 use super::declared::{Site, Task};
 use super::state::{LastRun, States, TaskState};
 use super::timing::{Due, Times};
-use crate::metrics::{Metrics, TaskMetrics, TaskOutcome};
+use crate::metrics::{TaskMetrics, TaskOutcome};
 use crate::stage::Stage;
 
 /// The tasks of a program. Clones share what is in progress.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct Tasks {
     all: Arc<[Task]>,
     states: States,
     /// Only of a program that has tasks.
-    metrics: Option<TaskMetrics>,
+    code: Option<Code>,
+}
+
+/// How tasks come to run. The code is in no program without tasks.
+pub(crate) type BeginTasks = fn(&[Task], &mut Registry) -> Tasks;
+
+pub(crate) const BEGIN: BeginTasks = |tasks, registry| Tasks {
+    all: tasks.into(),
+    states: States::of(tasks),
+    code: Some(Code {
+        run: |tasks, site, guard, stage| tasks.run_all(site, guard, stage).boxed(),
+        metrics: TaskMetrics::new(registry, tasks.iter().map(Task::name)),
+    }),
+};
+
+#[derive(Clone)]
+struct Code {
+    run: fn(Tasks, Site, Option<LeaderGuard>, Stage) -> BoxFuture<'static, ()>,
+    metrics: TaskMetrics,
 }
 
 /// How a run has ended.
@@ -47,15 +66,6 @@ struct InProgress<'a> {
 }
 
 impl Tasks {
-    pub(crate) fn new(tasks: &[Task], metrics: &Metrics) -> Self {
-        let names = tasks.iter().map(Task::name);
-        Self {
-            metrics: (!tasks.is_empty()).then(|| metrics.tasks(names)),
-            all: tasks.into(),
-            states: States::of(tasks),
-        }
-    }
-
     /// Whether there is one that every replica runs.
     pub(crate) fn run_on_each_replica(&self) -> bool {
         self.all.iter().any(|task| task.site() == Site::EachReplica)
@@ -66,12 +76,8 @@ impl Tasks {
     /// # Cancel safety
     ///
     /// Dropping the future cuts off what is in progress.
-    pub(crate) async fn on_each_replica(&self, stage: &Stage) {
-        let mut running = JoinSet::new();
-        for task in self.of(Site::EachReplica) {
-            running.spawn(self.clone().run(task, stage.clone()));
-        }
-        while running.join_next().await.is_some() {}
+    pub(crate) fn on_each_replica(&self, stage: &Stage) -> BoxFuture<'static, ()> {
+        self.on(Site::EachReplica, None, stage)
     }
 
     /// Runs those of the leader as [`on_each_replica`](Self::on_each_replica) does, and at most as long as this replica leads.
@@ -79,17 +85,32 @@ impl Tasks {
     /// # Cancel safety
     ///
     /// Dropping the future cuts off what is in progress.
-    pub(crate) async fn on_leader(&self, guard: Option<&LeaderGuard>, stage: &Stage) {
+    pub(crate) fn on_leader(
+        &self,
+        guard: Option<&LeaderGuard>,
+        stage: &Stage,
+    ) -> BoxFuture<'static, ()> {
+        self.on(Site::Leader, guard, stage)
+    }
+
+    fn on(&self, site: Site, guard: Option<&LeaderGuard>, stage: &Stage) -> BoxFuture<'static, ()> {
+        match &self.code {
+            Some(code) => (code.run)(self.clone(), site, guard.cloned(), stage.clone()),
+            None => ready(()).boxed(),
+        }
+    }
+
+    async fn run_all(self, site: Site, guard: Option<LeaderGuard>, stage: Stage) {
         let mut running = JoinSet::new();
-        for task in self.of(Site::Leader) {
-            let run = self.clone().run(task, stage.clone());
-            match guard {
-                Some(guard) => running.spawn(guard.clone().bind(run)),
-                None => running.spawn(run),
-            };
+        for task in self.all.iter().filter(|task| task.site() == site) {
+            let run = self.clone().run(task.clone(), stage.clone());
+            running.spawn(match &guard {
+                Some(guard) => guard.clone().bind(run).boxed(),
+                None => run.boxed(),
+            });
         }
         let lost = async {
-            match guard {
+            match &guard {
                 Some(guard) => guard.lost().await,
                 None => pending().await,
             }
@@ -97,7 +118,7 @@ impl Tasks {
         tokio::select! {
             biased;
             () = lost => {
-                for task in self.states.in_progress(|site| site == Site::Leader) {
+                for task in self.states.in_progress(|of| of == site) {
                     tracing::warn!(task = &*task, "lost leadership: the task is cut off, and begins anew when this replica leads again");
                 }
                 running.shutdown().await;
@@ -116,13 +137,8 @@ impl Tasks {
     }
 
     /// How it goes with each.
-    pub(crate) fn states(&self) -> BTreeMap<Arc<str>, TaskState> {
+    pub(crate) fn states(&self) -> Vec<TaskState> {
         self.states.read()
-    }
-
-    fn of(&self, site: Site) -> impl Iterator<Item = Task> {
-        let tasks = self.all.iter().filter(move |task| task.site() == site);
-        tasks.cloned()
     }
 
     /// Runs a task whenever it is due.
@@ -263,8 +279,8 @@ impl Drop for InProgress<'_> {
                 error: self.error.take(),
             });
         });
-        if let Some(metrics) = &self.tasks.metrics {
-            metrics.ended(&self.name, self.outcome);
+        if let Some(code) = &self.tasks.code {
+            code.metrics.ended(&self.name, self.outcome);
         }
     }
 }

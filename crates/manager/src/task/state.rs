@@ -1,6 +1,5 @@
 //! How it goes with each task, for those who look inside a program.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
@@ -10,12 +9,13 @@ use super::declared::{Site, Task};
 use crate::metrics::TaskOutcome;
 
 /// The states of all tasks. Clones share them.
-#[derive(Clone)]
-pub(super) struct States(Arc<Mutex<BTreeMap<Arc<str>, TaskState>>>);
+#[derive(Clone, Default)]
+pub(super) struct States(Arc<Mutex<Vec<TaskState>>>);
 
 /// How it goes with one task on this replica.
 #[derive(Clone)]
 pub(crate) struct TaskState {
+    pub(crate) name: Arc<str>,
     pub(crate) site: Site,
     /// Since when it runs, if it does.
     pub(crate) running: Option<Instant>,
@@ -37,25 +37,24 @@ pub(crate) struct LastRun {
 
 impl States {
     pub(super) fn of(tasks: &[Task]) -> Self {
-        let state = |task: &Task| {
-            let state = TaskState {
-                site: task.site(),
-                running: None,
-                next: None,
-                failures: 0,
-                last: None,
-            };
-            (task.name().into(), state)
+        let state = |task: &Task| TaskState {
+            name: task.name().into(),
+            site: task.site(),
+            running: None,
+            next: None,
+            failures: 0,
+            last: None,
         };
         Self(Arc::new(Mutex::new(tasks.iter().map(state).collect())))
     }
 
-    pub(super) fn read(&self) -> BTreeMap<Arc<str>, TaskState> {
+    pub(super) fn read(&self) -> Vec<TaskState> {
         self.lock().clone()
     }
 
     pub(super) fn set(&self, task: &str, set: impl FnOnce(&mut TaskState)) {
-        if let Some(state) = self.lock().get_mut(task) {
+        let mut all = self.lock();
+        if let Some(state) = all.iter_mut().find(|state| *state.name == *task) {
             set(state);
         }
     }
@@ -63,14 +62,14 @@ impl States {
     /// The names of those that run now.
     pub(super) fn in_progress(&self, is_meant: impl Fn(Site) -> bool) -> Vec<Arc<str>> {
         let states = self.lock();
-        let running = states.iter().filter(|(_, state)| state.running.is_some());
+        let running = states.iter().filter(|state| state.running.is_some());
         running
-            .filter(|(_, state)| is_meant(state.site))
-            .map(|(name, _)| Arc::clone(name))
+            .filter(|state| is_meant(state.site))
+            .map(|state| Arc::clone(&state.name))
             .collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, TaskState>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<TaskState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -9,6 +9,7 @@ mod publisher;
 mod request;
 mod status;
 mod target;
+mod targets;
 mod wanted;
 
 use std::ops::ControlFlow;
@@ -22,7 +23,8 @@ use tokio::sync::watch;
 pub(crate) use events::EventRecorder;
 pub(crate) use publication::Objects;
 pub(crate) use status::TrustStatus;
-pub(crate) use target::Target;
+use target::Target;
+pub(crate) use targets::targets;
 pub(crate) use wanted::Wanted;
 
 use crate::parts::Parts;

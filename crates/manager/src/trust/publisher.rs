@@ -3,14 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::admissionregistration::v1::{
-    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
-};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService;
 use kube::Client;
-use kube::core::{ClusterResourceScope, Resource};
-use kubewright_controller::{Backoff, Cached, Changes, Informers, Object, ReadError, Scope};
+use kube::core::DynamicObject;
+use kubewright_controller::{Backoff, Cached, Changes, Informers, ReadError, Scope};
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
@@ -20,7 +15,7 @@ use super::guard::{Guard, Weather};
 use super::others;
 use super::request::{self, Failure};
 use super::status::{Seen, TrustStatus};
-use super::target::{Sort, Target};
+use super::target::Target;
 use super::wanted::{Edit, Wanted};
 use crate::sentence::sentence;
 
@@ -58,21 +53,10 @@ enum View {
 impl Publisher {
     /// Follows the object and keeps it until this is dropped.
     pub(crate) async fn run(self) {
-        match self.target.sort {
-            Sort::Mutating => self.follow::<MutatingWebhookConfiguration>().await,
-            Sort::Validating => self.follow::<ValidatingWebhookConfiguration>().await,
-            Sort::Definition => self.follow::<CustomResourceDefinition>().await,
-            Sort::ApiService => self.follow::<APIService>().await,
-        }
-    }
-
-    async fn follow<K>(self)
-    where
-        K: Object + Resource<Scope = ClusterResourceScope>,
-    {
         let informers = Informers::new();
-        let scope = Scope::all().named(&self.target.name);
-        let objects = Cached::<K>::new(&informers, scope).decode_as::<Value>();
+        let (kind, scope) = (self.target.kind(), Scope::all().named(&self.target.name));
+        let objects = Cached::<DynamicObject>::dynamic(&informers, &kind, scope);
+        let objects = objects.decode_as::<Value>();
         let changes = objects.follow(self.target.name.as_str());
         let client = self.client.clone();
         tokio::select! {
@@ -97,7 +81,7 @@ impl Keeping {
         }
     }
 
-    async fn run<K: Object>(mut self, mut changes: Changes<K, Value>) {
+    async fn run(mut self, mut changes: Changes<DynamicObject, Value>) {
         loop {
             tokio::select! {
                 seen = changes.next() => self.take(seen),

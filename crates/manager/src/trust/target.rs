@@ -6,11 +6,9 @@ use std::fmt;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kubewright_certificates::TrustBundle;
+use kubewright_controller::Kind;
 use kubewright_manifests::PolicyRule;
-use kubewright_webhook::Role;
 use serde_json::Value;
-
-use crate::App;
 
 /// One object that leads API servers to the program, and what in it is the program's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,38 +28,24 @@ pub(crate) enum Sort {
 }
 
 impl Target {
-    /// Everything that leads to a program.
-    pub(crate) fn all_of(app: &App) -> Vec<Self> {
-        let declarations = app.hooks().declarations();
-        let configuration = |sort, role| {
-            let hooks = declarations.iter().filter(|hook| hook.role == role);
-            Self {
-                sort,
-                name: app.configuration_name().to_owned(),
-                hooks: hooks.map(|hook| hook.name.clone()).collect(),
-            }
-        };
-        let named = |sort, name: &str| Self {
+    /// A configuration of webhooks, of which these are the program's.
+    pub(super) fn configuration(sort: Sort, name: &str, hooks: BTreeSet<String>) -> Self {
+        Self {
             sort,
             name: name.to_owned(),
-            hooks: BTreeSet::new(),
-        };
-        let configurations = [
-            configuration(Sort::Mutating, Role::Mutating),
-            configuration(Sort::Validating, Role::Validating),
-        ];
-        let configurations = configurations.into_iter();
-        let mut targets: Vec<Self> = configurations
-            .filter(|configuration| !configuration.hooks.is_empty())
-            .collect();
-        let definitions = app.converted_definitions().into_iter();
-        targets.extend(definitions.filter_map(|definition| {
-            let name = definition["metadata"]["name"].as_str()?;
-            Some(named(Sort::Definition, name))
-        }));
-        let services = app.api_services().iter();
-        targets.extend(services.map(|name| named(Sort::ApiService, name)));
-        targets
+            hooks,
+        }
+    }
+
+    /// Something that is the program's as a whole.
+    pub(super) fn named(sort: Sort, name: &str) -> Self {
+        Self::configuration(sort, name, BTreeSet::new())
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        let version = format!("{}/v1", self.sort.group());
+        Kind::cluster_scoped(&version, self.sort.kind(), self.sort.plural())
+            .expect("the names of Kubernetes' own kinds are valid")
     }
 
     /// What it takes to keep it.

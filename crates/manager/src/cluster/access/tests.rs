@@ -90,6 +90,10 @@ async fn what_is_no_kubeconfig_is_refused_without_quoting_it() {
         ("{users: [hunter2".to_owned(), "it is not a kubeconfig"),
         ("{}".to_owned(), "it has no `current-context`"),
         (
+            format!("kind: Config\n{good}---\nkind: Secret\n"),
+            "documents are not all kubeconfigs",
+        ),
+        (
             good.replace("name: robot", "name: other"),
             "it has no user `robot`",
         ),
