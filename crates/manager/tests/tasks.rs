@@ -313,14 +313,16 @@ impl Write for Kept {
 }
 
 impl Kept {
-    fn start() -> (Self, tracing::subscriber::DefaultGuard) {
+    fn start() -> (Self, impl Sized) {
         let kept = Self::default();
         let writer = kept.clone();
         let subscriber = tracing_subscriber::fmt()
             .with_ansi(false)
             .with_writer(move || writer.clone())
             .finish();
-        (kept, tracing::subscriber::set_default(subscriber))
+        // With a single subscriber, whether an event is listened to is decided by the thread that comes to it first, of any test.
+        let second = tracing::Dispatch::new(tracing_subscriber::registry());
+        (kept, (second, tracing::subscriber::set_default(subscriber)))
     }
 
     fn text(&self) -> String {
